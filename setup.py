@@ -1,7 +1,8 @@
-"""Compiles the optional C kernel; everything else is in pyproject.toml.
+"""Compiles the optional C kernel and writes the script that draws charts; everything else is in pyproject.toml.
 
 The module uses Python's limited API, so one binary serves every Python from 3.11 on. Where it cannot be compiled, or
 Python is free-threaded (which has no limited API), the wheel is pure Python and the NumPy reference does the work.
+The script is that of the installed vl-convert; without it, the script is made where a page is.
 """
 
 from __future__ import annotations
@@ -9,10 +10,13 @@ from __future__ import annotations
 import sys
 import sysconfig
 from glob import glob
+from importlib.metadata import version
+from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 LINUX = sys.platform.startswith("linux")
 COMPILED = not sysconfig.get_config_var("Py_GIL_DISABLED")
@@ -28,6 +32,23 @@ class BuildKernel(build_ext):
             print(f"the kernel was not compiled, NumPy will serve: {problem}", file=sys.stderr)
             self.distribution.ext_modules = None  # type: ignore[assignment]
             self.extensions = []
+
+
+class BuildPackage(build_py):
+    """Writes the script that draws charts beside the pictures, named after the version of vl-convert it is of."""
+
+    def run(self) -> None:
+        try:
+            import vl_convert
+        except ModuleNotFoundError:
+            print("vl-convert is not installed: the script of charts is made when it is needed", file=sys.stderr)
+        else:
+            folder = Path("src", "veracity", "plots")
+            for outdated in folder.glob("runtime-*.js"):
+                outdated.unlink()
+            script = folder / f"runtime-{version('vl-convert-python')}.js"
+            script.write_text(vl_convert.javascript_bundle(), encoding="utf-8")
+        super().run()
 
 
 class BuildWheel(bdist_wheel):
@@ -53,6 +74,6 @@ KERNEL = Extension(
 
 setup(
     ext_modules=[KERNEL] if COMPILED else [],
-    cmdclass={"build_ext": BuildKernel, "bdist_wheel": BuildWheel},
+    cmdclass={"build_ext": BuildKernel, "build_py": BuildPackage, "bdist_wheel": BuildWheel},
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if COMPILED else {},
 )

@@ -29,7 +29,7 @@ Array = NDArray[Any]
 
 BLOCK = 1 << 22  # entries made at once
 SECTIONS = (
-    *("scores", "skill", "reported", "expected", "measured", "measured_plain", "divergence", "spread_ratio"),
+    *("scores", "skill", "reported", "expected", "measured", "divergence", "spread_ratio"),
     *("risk_profile", "floors", "bins", "calibration_error"),
 )
 LATER = ("expected", "spread_ratio")  # sections that version 9086695, which --before compares with, does not have

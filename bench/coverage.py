@@ -29,13 +29,13 @@ GRID = [(kind, size, n) for kind in ("bin", "k5") for size in (1.0, 1.5) for n i
 
 def readings(a: Assessment) -> dict[str, Any]:
     """Return all readings with intervals that one pass gives, those at other r, and those of the verdict."""
-    found = {f"{s}.{name}": reading for s in SECTIONS for name, reading in getattr(a, s).items() if name != "others"}
-    found |= {f"expected_scores.{rule}.excess": one.excess for rule, one in a.expected_scores.items()}
+    found = {f"{s}.{name}": reading for s in SECTIONS for name, reading in getattr(a, s).readings().items()}
+    found |= {f"expected.scores.{rule}.excess": one.excess for rule, one in a.expected.scores.items()}
     detail = a.verdict_detail
-    found |= {f"verdict_detail.{name}": detail[name] for name in ("slope", "intercept", "ratio") if name in detail}
+    found |= {f"verdict_detail.{name}": held for name, held in detail.readings().items() if name != "gain"}
     errors = a.calibration_error
     found |= {
-        f"calibration_error.{name}": Reading(errors[name].value, errors[name].low, errors[name].high) for name in errors
+        f"calibration_error.{name}": Reading(error.value, error.low, error.high) for name, error in errors.stated()
     }
     found |= {f"per_class.{name}.slope": one.slope for name, one in list(a.per_class.items())[1:2]}
     return found

@@ -88,14 +88,14 @@ def metrics(f: Forecasts, bins: int = BINS) -> Metrics:
     def three(means: Any) -> Array:
         return np.array([float(means.robustness), float(means.geometric_accuracy), float(means.decisiveness)])
 
-    floors = {
-        row["floor"]: np.array([row["robustness"], row["geometric_accuracy"], row["decisiveness"]]) for row in a.floors
-    }
+    floors = {row.floor: np.array([row.robustness, row.geometric_accuracy, row.decisiveness]) for row in a.floors}
     assert a.scores.accuracy is not None
     assert published is not None
     picks = float(a.scores.accuracy)
     ratio = float(published.spread_ratio)
-    return Metrics(picks, three(a.reported), three(published.measured), ratio, [dict(b) for b in a.bins], floors)
+    return Metrics(
+        picks, three(a.reported), three(published.measured), ratio, [dict(b.stated()) for b in a.bins], floors
+    )
 
 
 # ---- implications of the printed numbers ----------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def test_readings_act_as_floats_with_intervals() -> None:
     )
     d, r = a.reported.decisiveness - a.reported.robustness, a.measured.decisiveness - a.measured.robustness
     assert a.spread_ratio == pytest.approx(r / d, rel=1e-12)
-    assert a.losses("log")["L"] == pytest.approx(a.scores.log_loss, rel=1e-12)
+    assert a.losses("log").readings()["L"] == pytest.approx(a.scores.log_loss, rel=1e-12)
     with pytest.raises(AttributeError, match="no attribute 'precision'"):
         _ = a.precision
     with pytest.raises(ValueError, match="rule: 'mse' is not one of"):
@@ -103,11 +103,11 @@ def test_floor_raises_every_mean_and_leaves_the_log_loss() -> None:
     assert floored.scores.log_loss == plain.scores.log_loss
     realised = np.maximum(p[np.arange(1000), y], 0.05)
     for name, r in zip(MEANS, (1.0, 0.0, -2 / 3), strict=True):
-        assert floored.reported[name] == pytest.approx(vc.generalized_mean(realised, r), rel=1e-12)
-        assert floored.reported[name] > plain.reported[name]
-    at = {row["floor"]: row for row in plain.floors}
-    assert at[0.05]["robustness"] == pytest.approx(floored.reported.robustness, rel=1e-12)
-    assert at[0.0]["robustness"] == pytest.approx(plain.reported.robustness, rel=1e-12)
+        assert floored.reported.reading(name) == pytest.approx(vc.generalized_mean(realised, r), rel=1e-12)
+        assert floored.reported.reading(name) > plain.reported.reading(name)
+    at = {row.floor: row for row in plain.floors}
+    assert at[0.05].robustness == pytest.approx(floored.reported.robustness, rel=1e-12)
+    assert at[0.0].robustness == pytest.approx(plain.reported.robustness, rel=1e-12)
 
 
 def test_risk_profile_is_the_generalized_mean() -> None:
@@ -126,9 +126,9 @@ def test_risk_profile_is_the_generalized_mean() -> None:
 def test_contributions_sum_to_the_log_loss() -> None:
     y, p = draw(7, 800, 3)
     a = vc.assess(y, p)
-    assert sum(b["contribution"] for b in a.bins) == pytest.approx(a.scores.log_loss, rel=1e-9)
-    assert sum(b["true"] for b in a.bins) == 800
-    assert sum(b["count"] for b in a.bins) == 2400
+    assert sum(b.contribution for b in a.bins) == pytest.approx(a.scores.log_loss, rel=1e-9)
+    assert sum(b.true for b in a.bins) == 800
+    assert sum(b.count for b in a.bins) == 2400
 
 
 def test_a_level_of_a_group_equals_its_rows_assessed_alone() -> None:
@@ -151,7 +151,7 @@ def test_calibration_error_counts_right_closed_bins() -> None:
     conf, correct = np.maximum(p, 1 - p), (p > 0.5) == y
     which = np.ceil(conf * 15 - 1e-12).astype(int)
     gaps = [abs(correct[which == b].mean() - conf[which == b].mean()) * (which == b).mean() for b in np.unique(which)]
-    assert a.calibration_error["top_label"]["value"] == pytest.approx(sum(gaps), rel=1e-12)
+    assert a.calibration_error.top_label.value == pytest.approx(sum(gaps), rel=1e-12)
 
 
 def test_several_models_as_one_document() -> None:
@@ -175,31 +175,34 @@ def test_bootstrap_is_seeded_and_agrees_with_the_delta_method() -> None:
         ("reported", "decisiveness"),
     )
     for section, name in pairs:
-        d, b, o = (getattr(a, section)[name] for a in (delta, first, other))
-        assert (b.low, b.high) == (getattr(again, section)[name].low, getattr(again, section)[name].high)
+        d, b, o = (getattr(a, section).readings()[name] for a in (delta, first, other))
+        assert (b.low, b.high) == (
+            getattr(again, section).readings()[name].low,
+            getattr(again, section).readings()[name].high,
+        )
         assert (b.low, b.high) != (o.low, o.high)
         assert b.method.startswith("bootstrap, 400 draws")
         # 400 draws place an end of the interval to about a tenth of its width.
         assert b.high - b.low == pytest.approx(d.high - d.low, rel=0.15)
 
 
-@pytest.mark.parametrize("groups", ["pooled", "per class"])
+@pytest.mark.parametrize("per_class", [False, True])
 @pytest.mark.parametrize("curve", ["bins", "width", "isotonic"])
-def test_other_curves_measure_the_same_of_calibrated_forecasts(curve: str, groups: str) -> None:
+def test_other_curves_measure_the_same_of_calibrated_forecasts(curve: str, per_class: bool) -> None:
     y, p = draw(11, 20_000, 3)
     a = vc.assess(y, p)
-    found = a.measured_by(curve, groups)
+    found = a.papers.by_curve(curve, per_class=per_class)
     # 20,000 calibrated rows: sampling error about 0.003; wide bins and in-sample isotonic curves add about 0.003.
     for name in MEANS:
-        assert found[name] == pytest.approx(a.reported[name], abs=0.012 if curve == "width" else 0.008)
-    if groups == "per class":
+        assert found[name] == pytest.approx(a.reported.reading(name), abs=0.012 if curve == "width" else 0.008)
+    if per_class:
         for j, means in enumerate(found["classes"].values()):
             realised = p[y == j, j]
             for name, r in zip(MEANS, (1.0, 0.0, -2.0 / 3.0), strict=True):
                 # About 6,700 cases a class: sampling error 0.005, and bins as above.
                 assert means[name] == pytest.approx(float(vc.generalized_mean(realised, r)), abs=0.02)
     with pytest.raises(ValueError, match="no curve is called"):
-        a.measured_by("spline")
+        a.papers.by_curve("spline")
 
 
 def test_the_optimism_of_in_sample_calibration_is_removed() -> None:
@@ -297,17 +300,17 @@ def test_contributions_of_bins_have_the_floor(options: dict[str, object]) -> Non
     p = np.clip(np.where(y == 1, 0.8, 0.2) + 0.2 * rng.standard_normal(1000), 0.0005, 0.9995)
     p[:30] = 1 - y[:30]  # ruled out what happened
     a = vc.assess(y, p, **options)
-    assert sum(b["contribution"] for b in a.bins) == pytest.approx(-np.log(a.reported.geometric_accuracy), abs=1e-12)
-    assert min(b["model"] for b in a.bins if b["true"]) >= a.floor * (1 - 1e-12)
+    assert sum(b.contribution for b in a.bins) == pytest.approx(-np.log(a.reported.geometric_accuracy), abs=1e-12)
+    assert min(b.model for b in a.bins if b.true) >= a.floor * (1 - 1e-12)
 
 
 def test_corp_keeps_a_tiny_probability_of_the_first_class() -> None:
     first = np.array([1e-20] * 5 + [0.3] * 195)
     p, y = np.column_stack([first, 1 - first]), np.array([0] + [1] * 4 + [0] * 60 + [1] * 135)
     a, mirrored = vc.assess(y, p), vc.assess(1 - y, p[:, ::-1].copy())
-    assert a.corp["log"]["miscalibration"] == pytest.approx(float(mirrored.corp["log"]["miscalibration"]), abs=1e-12)
+    assert a.corp.log.miscalibration == pytest.approx(float(mirrored.corp.log.miscalibration), abs=1e-12)
     three = np.column_stack([p, np.zeros(200)])
-    assert np.isfinite(vc.assess(y, three).corp["top_label"]["log"]["miscalibration"])
+    assert np.isfinite(vc.assess(y, three).corp.top_label.log["miscalibration"])
 
 
 def test_the_difference_of_infinite_losses_is_undefined() -> None:
@@ -383,5 +386,5 @@ def test_a_loss_has_the_interval_of_its_score(k: int, weighted: bool) -> None:
     p, y = rng.dirichlet([0.7] * k, 300), rng.integers(0, k, 300)
     a = vc.assess(y, p, sample_weight=rng.gamma(2.0, size=300) if weighted else None)
     for score, rule in (("log_loss", "log"), ("brier", "brier")):
-        one, other = a.scores[score], a.losses(rule)["L"]
+        one, other = a.scores.reading(score), a.losses(rule).readings()["L"]
         assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-12)

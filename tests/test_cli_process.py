@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from pstats import Stats
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,20 @@ def test_a_command_that_is_ended_leaves_no_process_and_no_half_file(ending: sign
         time.sleep(0.05)
     assert not any(map(_runs, children))
     assert [p.name for p in tmp_path.iterdir()] == ["long.csv"]
+
+
+def test_a_profiler_sees_the_work_of_a_command_in_one_process(tmp_path: Path) -> None:
+    path, profile = forecasts(tmp_path / "a.csv"), tmp_path / "calls"
+    profiled = [sys.executable, "-m", "cProfile", "-o", profile, "-m", "veracity", "assess", path, "--quiet"]
+    seen = {}
+    for child in ("0", "1"):
+        done = subprocess.run(profiled, env=os.environ | {"VERACITY_CHILD": child}, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        seen[child] = profile.is_file() and any("tally.py" in file for file, _, _ in Stats(str(profile)).stats)
+        profile.unlink(missing_ok=True)
+    assert seen == {"0": True, "1": False}
+    missing = command("assess", tmp_path / "none.csv")
+    assert subprocess.run(missing, env=os.environ | {"VERACITY_CHILD": "0"}, capture_output=True).returncode == 2
 
 
 def _children(pid: int) -> list[int]:

@@ -67,13 +67,13 @@ def test_every_interval_of_scores_and_means_is_wider_for_clusters() -> None:
     plain, wide = vc.assess(y, p), vc.assess(y, p, clusters=g)
     for section in ("scores", "skill", "reported"):
         for name, reading in getattr(wide, section).items():
-            before = getattr(plain, section)[name]
+            before = getattr(plain, section).readings()[name]
             assert float(reading) == pytest.approx(float(before), rel=1e-12)
             if before.low is not None:
                 assert reading.low < before.low, (section, name)
                 assert reading.high > before.high, (section, name)
     for name, reading in wide.measured.items():  # clusters have other folds, and so another C
-        before = plain.measured[name]
+        before = plain.measured.reading(name)
         assert float(reading) == pytest.approx(float(before), rel=0.02)
         assert reading.high - reading.low > 1.2 * (before.high - before.low), name
     assert wide.verdict_detail.slope.high - wide.verdict_detail.slope.low > (
@@ -88,7 +88,7 @@ def test_every_interval_of_scores_and_means_is_wider_for_clusters() -> None:
 def test_clusters_hide_larger_errors_and_their_calibration_error_has_no_chance_of_independent_cases() -> None:
     y, p, g = clustered()
     plain, of_clusters = vc.assess(y, p), vc.assess(y, p, clusters=g)
-    assert plain.calibration_error["classwise"].by_chance > 0.0
+    assert plain.calibration_error.classwise.by_chance > 0.0
     for name in ("classwise", "pooled", "top_label"):
         error = of_clusters.calibration_error[name]
         assert error.by_chance is error.low is error.high is None

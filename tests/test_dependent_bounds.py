@@ -101,12 +101,11 @@ def test_every_interval_of_dependent_cases_is_within_its_bounds_and_holds_its_va
         by: dict[str, Any] = {"clusters": g} if seed % 2 else {"time": np.arange(len(y))}
         a = vc.assess(y, p, **by)
         known = quantities()
-        for section in ("scores", "skill", "reported", "expected", "measured", "measured_plain", "divergence"):
-            for name, reading in getattr(a, section).items():
+        for section in ("scores", "skill", "reported", "expected", "measured", "divergence"):
+            for name, reading in getattr(a, section).readings().items():
                 if reading.low is None or reading.high is None:
                     continue
-                whole = "measured" if section == "measured_plain" else section
-                bounds = (known.get(f"{whole}.{name}") or known[whole]).bounds
+                bounds = (known.get(f"{section}.{name}") or known[section]).bounds
                 assert bounds[0] <= reading.low <= reading <= reading.high <= bounds[1], (seed, section, name)
         for reading in (a.expected_at(0.5), a.measured_at(0.5)):
             assert reading.low is None or 0.0 <= reading.low <= reading <= reading.high <= 1.0
@@ -121,7 +120,7 @@ def test_a_registered_measure_of_clusters_keeps_its_own_bounds() -> None:
     bits = measures.register(measures.Measure(name="bits", label="Bits", bounds=(0.0, np.inf), rows=logs))
     try:
         y, p, g = drawn(3, slope=1.5)
-        found = vc.assess(y, p, clusters=g).scores["bits"]
+        found = vc.assess(y, p, clusters=g).scores.reading("bits")
         assert found < 1.0 < found.high
     finally:
         measures.MEASURES.remove(bits)

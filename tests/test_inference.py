@@ -239,8 +239,8 @@ def test_tail_decides_whether_there_is_an_interval(power: float, interval: bool,
         assert codes == ({code} if code else set())
     assert a.reported.geometric_accuracy.low is not None  # r = 0 is not affected
     # The floored value stands beside it.
-    floored = next(row for row in a.floors if row["floor"] == 0.005)
-    assert floored["robustness"] == pytest.approx(vc.generalized_mean(np.maximum(f.realised, 0.005), -2 / 3), rel=1e-9)
+    floored = next(row for row in a.floors if row.floor == 0.005)
+    assert floored.robustness == pytest.approx(vc.generalized_mean(np.maximum(f.realised, 0.005), -2 / 3), rel=1e-9)
 
 
 @pytest.mark.parametrize("power", [0.5, 0.85, 1.2])

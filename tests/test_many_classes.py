@@ -45,7 +45,7 @@ def test_classwise_calibration_error_by_plain_code(strength):
         at = np.clip(np.searchsorted(edges.astype(np.float32), p[:, j], side="left") - 1, 0, 14)
         gaps = [abs((y[at == b] == j).sum() - p[at == b, j].sum(dtype=np.float64)) for b in range(15)]
         errors.append(sum(gaps) / 300)
-    found = veracity.assess(y, p, labels=range(60)).calibration_error["classwise"]["value"]
+    found = veracity.assess(y, p, labels=range(60)).calibration_error.classwise.value
     assert found == pytest.approx(np.mean(errors), rel=1e-12)
 
 
@@ -56,7 +56,7 @@ def test_parts_measure_the_same_to_the_last_bit():
     parts = [Tally.of(y[a:b], p[a:b], labels=range(200)) for a, b in itertools.pairwise(cuts)]
     one, other = (veracity.assess(t) for t in (whole, total(parts[::-1])))
     assert {n: float(r) for n, r in one.measured.items()} == {n: float(r) for n, r in other.measured.items()}
-    assert [b["count"] for b in one.bins] == [b["count"] for b in other.bins]
+    assert [b.count for b in one.bins] == [b.count for b in other.bins]
 
 
 @pytest.mark.parametrize(("k", "strength", "sharper"), [(1000, 3.0, 2.0), (1000, 8.0, 3.0), (100, 5.0, 3.0)])

@@ -76,9 +76,9 @@ def test_two_class_measures_are_those_of_probcal(two: tuple[Any, Any, Any]) -> N
     assert a.skill.brier == pytest.approx(metrics.brier_skill_score(y, p), abs=EXACT)
     z = metrics.spiegelhalter_z(y, p)
     # expected scores come from the cells of the grid, to about 1e-7 of a score
-    assert a.expected_scores["brier"].z == pytest.approx(z.z, rel=1e-5)
-    assert a.expected_scores["brier"].p == pytest.approx(z.p_value, rel=1e-4)
-    ours, theirs = a.calibration_error["classwise"], metrics.ece(y, p, n_bins=15, strategy="width")
+    assert a.expected.scores["brier"].z == pytest.approx(z.z, rel=1e-5)
+    assert a.expected.scores["brier"].p == pytest.approx(z.p_value, rel=1e-4)
+    ours, theirs = a.calibration_error.classwise, metrics.ece(y, p, n_bins=15, strategy="width")
     assert ours.value == pytest.approx(theirs, abs=1e-9)
     # ours has a ridge of 0.5 that keeps it finite where outcomes do not bound it
     assert a.verdict_detail.slope == pytest.approx(metrics.calibration_slope(y, p), rel=5e-3)

@@ -52,7 +52,7 @@ def forecasts(shared: Path, file: str, options: dict[str, Any], model: str) -> F
 
 def readings(a: vc.Assessment) -> dict[str, float]:
     """What an assessment says, by the names of reference.json."""
-    top = a.calibration_error["top_label"]
+    top = a.calibration_error.top_label
     document = a.scores
     found = {
         "n": a.n,
@@ -61,7 +61,7 @@ def readings(a: vc.Assessment) -> dict[str, float]:
         "geom_mean": a.reported.geometric_accuracy,
         "arith_mean": a.reported.decisiveness,
         "m23_mean": a.reported.robustness,
-        "min_true_p": a.surprises[0]["probability"],
+        "min_true_p": a.surprises[0].probability,
         "n_zero_true_p": sum(f.count for f in a.findings if f.code == "zero_probability"),
         "brier_multi": document.brier,
         "accuracy": document.accuracy,
@@ -96,7 +96,7 @@ def halves(terms: Any) -> dict[str, float]:
         "miscalibration": "MCB",
         "discrimination": "DSC",
     }
-    return {names[name]: float(value) / 2 for name, value in terms.items() if name in names}
+    return {names[name]: float(value) / 2 for name, value in terms.readings().items() if name in names}
 
 
 DECOMPOSED = [case for case in CASES if not case[0].startswith(("cifar", "yardstick/hpc"))]
@@ -111,7 +111,7 @@ def test_decompositions_equal_the_published_reference(
         assert "corp_brier" not in want
         return
     a = vc.assess(f, map="grouped")
-    found = halves(a.corp["brier"])
+    found = halves(a.corp.brier)
     for name, value in want["corp_brier"].items():
         assert found[name] == pytest.approx(value, abs=1e-9), name
     if "murphy_unique" in want:

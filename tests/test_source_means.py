@@ -23,9 +23,11 @@ def test_source_means_are_those_of_the_given_probabilities_of_the_outcomes(kind:
     a = vc.assess(y, p, ideal=q)
     realised = q[np.arange(len(y)), y]
     for name, r in R_OF.items():
-        assert float(a.source[name]) == pytest.approx(float(vc.generalized_mean(realised, r)), rel=1e-9)
+        assert float(a.source.reading(name)) == pytest.approx(float(vc.generalized_mean(realised, r)), rel=1e-9)
         # model = source × divergence (N17 eq 9)
-        assert float(a.source[name] * a.source_divergence[name]) == pytest.approx(float(a.reported[name]), rel=1e-12)
+        assert float(a.source.reading(name) * a.source_divergence.reading(name)) == pytest.approx(
+            float(a.reported.reading(name)), rel=1e-12
+        )
     assert a.source.geometric_accuracy.low < a.source.geometric_accuracy < a.source.geometric_accuracy.high
     assert vc.Assessment.from_json(a.to_json()) == a
 

@@ -261,7 +261,7 @@ OTHERS: list[Quantity] = [
         bounds=(0.0, 1.0),
     ),
     Quantity(
-        name="expected_scores", section="", label="Score expected by the model itself",
+        name="scores", section="expected", label="Score expected by the model itself",
         gloss="The mean score that calibrated forecasts with these probabilities would have.",
         formula="(1/n) Σᵢ e_r(pᵢ); observed − expected = ((1+r)/r) (1/n) Σᵢ (Σⱼ pᵢⱼ^(1+r) − p_y^r)",
         cite="Spiegelhalter 1986 at r = 1",

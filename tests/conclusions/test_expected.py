@@ -121,7 +121,9 @@ def test_interval_of_the_excess_holds_the_true_excess(kind: str, size: float) ->
         rng = np.random.default_rng([9, seed])
         q = truth(kind, 300, rng)
         a = vc.assess(draw(q, rng), stated(q, "T", size), labels=list(range(q.shape[1])))
-        readings = [(a.expected_score(r).excess, true[r]) for r in true]
+        readings = [
+            (a.expected.scores[rule].excess, value) for rule, value in zip(("log", "brier"), true.values(), strict=True)
+        ]
         held.append([reading.low <= value <= reading.high for reading, value in readings])
     assert (np.mean(held, axis=0) >= 0.90).all()  # 95 % nominally; 150 draws have a standard error of 1.8 %
 
@@ -135,22 +137,22 @@ def test_document_holds_expected_scores_and_the_excess_along_the_profile() -> No
     p, y = source("k5", 400, 9)
     a = vc.assess(y, stated(p, "T", 1.6))
     found = a.document()
-    assert found["expected_scores"]["log"]["excess"]["value"] == pytest.approx(
-        float(a.scores.log_loss) - found["expected_scores"]["log"]["expected"], rel=1e-6
+    assert found["expected"]["scores"]["log"]["excess"]["value"] == pytest.approx(
+        float(a.scores.log_loss) - found["expected"]["scores"]["log"]["expected"], rel=1e-6
     )
     profile = a.risk_profile
     at = profile.r.index(0.0)
-    assert profile.score_excess[at] == pytest.approx(float(a.expected_score("log").excess), rel=1e-9)
+    assert profile.score_excess[at] == pytest.approx(float(a.expected.scores["log"].excess), rel=1e-9)
     assert profile.score_excess[at] > profile.score_excess_by_chance[at] > 0.0  # log-odds times 1.6
     assert np.isnan(profile.score_excess[0])
-    assert a.expected_score("log").p < 1e-6
+    assert a.expected.scores["log"].p < 1e-6
     assert vc.Assessment.from_json(a.to_json()) == a
 
 
 def test_excess_is_infinite_where_an_outcome_was_ruled_out() -> None:
     a = vc.assess([0, 1, 0, 1], [0.2, 0.0, 0.4, 0.9])
-    found = a.expected_score("log").excess
+    found = a.expected.scores["log"].excess
     assert np.isinf(found)
     assert found.low is None
     assert found.reason
-    assert np.isfinite(a.expected_score("brier").excess)
+    assert np.isfinite(a.expected.scores["brier"].excess)

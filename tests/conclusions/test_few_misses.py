@@ -80,7 +80,7 @@ def test_classes_are_named_below_their_table_only_where_the_verdict_names_them()
 def test_published_procedures_are_named_below_their_means(preset: str) -> None:
     q = truth("bin", 300, rng := np.random.default_rng(2))
     a = vc.assess(draw(q, rng), q, preset=preset)
-    assert a.papers[preset].measured == a.measured_plain
+    assert a.papers.asked[1].measured == a.papers.published.measured
     assert f"published in {preset}" in repr(a).replace("\n", " ")
 
 
@@ -88,9 +88,9 @@ def test_certain_forecasts_that_were_all_right_have_no_interval_of_losses() -> N
     y = np.arange(100) % 2
     a = vc.assess(y, y.astype(float))
     for name in ("log_loss", "brier", "half_brier", "spherical"):
-        assert a.scores[name] == 0.0
-        assert a.scores[name].low is None
-        assert "certain and right" in a.scores[name].reason
+        assert a.scores.reading(name) == 0.0
+        assert a.scores.reading(name).low is None
+        assert "certain and right" in a.scores.reading(name).reason
 
 
 def test_one_observed_class_has_no_slope() -> None:

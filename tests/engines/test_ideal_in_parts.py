@@ -76,8 +76,10 @@ def test_features_tell_the_ideal_in_parts(folder: Callable[[str], Path], small_b
     assert float(one.losses("log").GL) > 0.0
     for rule in ("log", "brier"):
         for name in LOSSES:
-            expected = float(one.losses(rule)[name])
-            assert float(other.losses(rule)[name]) == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True), name
+            expected = float(one.losses(rule).readings()[name])
+            assert float(other.losses(rule).readings()[name]) == pytest.approx(
+                expected, rel=1e-9, abs=1e-12, nan_ok=True
+            ), name
     assert {f.message for f in one.findings} == {f.message for f in other.findings}
     assert "3 distinct feature rows" in " ".join(f.message for f in other.findings)
 
@@ -88,7 +90,9 @@ def test_ideal_on_a_cluster_equals_that_on_one_machine(tmp_path: Path, cluster: 
     reading = ReadOptions(proba="p[0-9]", ideal="q[0-9]")
     (one,), (other,) = (engines.assess(tmp_path, reading, engine=name).values() for name in ("local", "dask"))
     for name in LOSSES:
-        assert float(other.losses("log")[name]) == pytest.approx(float(one.losses("log")[name]), rel=1e-9, abs=1e-12)
+        assert float(other.losses("log").readings()[name]) == pytest.approx(
+            float(one.losses("log").readings()[name]), rel=1e-9, abs=1e-12
+        )
 
 
 def test_ideals_are_looked_at(tmp_path: Path) -> None:

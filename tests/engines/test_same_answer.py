@@ -62,17 +62,19 @@ def test_assessment_of_every_engine_equals_that_in_memory(engine: Any, folder: C
     (expected,) = (of_tally(t) for t in in_memory(folder("binary"), ReadOptions()).values())
     assert made.provenance.engine == engine.name
     for name in MEANS:
-        assert float(made.measured[name]) == float(expected.measured[name])
-        assert float(made.measured_plain[name]) == float(expected.measured_plain[name])
-        assert float(made.reported[name]) == pytest.approx(float(expected.reported[name]), rel=1e-12)
+        assert float(made.measured.reading(name)) == float(expected.measured.reading(name))
+        assert float(made.papers.published.measured.reading(name)) == float(
+            expected.papers.published.measured.reading(name)
+        )
+        assert float(made.reported.reading(name)) == pytest.approx(float(expected.reported.reading(name)), rel=1e-12)
     assert [(b.low, b.high, b.count, b.true) for b in made.bins] == [
         (b.low, b.high, b.count, b.true) for b in expected.bins
     ]
-    for term, value in expected.losses("log").items():
-        if term == "raw":
-            continue
+    for term, value in expected.losses("log").readings().items():
         # All distinct rows fit, so the ladder stands on the same rows in another order.
-        assert made.losses("log")[term] == pytest.approx(float(value), rel=1e-9, abs=1e-12, nan_ok=True), term
+        assert made.losses("log").readings()[term] == pytest.approx(float(value), rel=1e-9, abs=1e-12, nan_ok=True), (
+            term
+        )
     assert made.verdict == expected.verdict
 
 
@@ -86,8 +88,8 @@ def test_groups_of_every_engine_equal_those_in_memory(engine: Any, folder: Calla
         other = found[level]
         assert (other.n, other.verdict) == (one.n, one.verdict)
         for name in MEANS:
-            assert float(other.measured[name]) == float(one.measured[name])
-            assert float(other.reported[name]) == pytest.approx(float(one.reported[name]), rel=1e-12)
+            assert float(other.measured.reading(name)) == float(one.measured.reading(name))
+            assert float(other.reported.reading(name)) == pytest.approx(float(one.reported.reading(name)), rel=1e-12)
 
 
 def test_where_selects_the_same_rows_on_every_engine(engine: Any, folder: Callable[[str], Path]) -> None:

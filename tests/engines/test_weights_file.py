@@ -36,8 +36,8 @@ def same(found: dict[str, Any], expected: dict[str, Any]) -> None:
     assert one.n == other.n
     assert one.tally.sums.weight == pytest.approx(other.tally.sums.weight, rel=1e-13)
     for name in ("decisiveness", "geometric_accuracy", "robustness"):
-        assert float(one.reported[name]) == pytest.approx(float(other.reported[name]), rel=1e-12)
-        assert float(one.measured[name]) == pytest.approx(float(other.measured[name]), rel=1e-12)
+        assert float(one.reported.reading(name)) == pytest.approx(float(other.reported.reading(name)), rel=1e-12)
+        assert float(one.measured.reading(name)) == pytest.approx(float(other.measured.reading(name)), rel=1e-12)
 
 
 @pytest.mark.parametrize("where", [(), ("site=B",)])

@@ -25,7 +25,7 @@ CLOSE = (1e-9, 1e-9)  # of few rows: sums in another order, and fits that stop a
 ROWS = re.compile(r"\b[Rr]ows? \d+( of [\w.]+)?(, (\d+( of [\w.]+)?|…))*")
 # Sections that list nothing by class, which an order of classes would move.
 WITHOUT_CLASSES = (
-    "scores", "skill", "reported", "expected", "measured", "measured_plain", "divergence", "spread_ratio", "verdict",
+    "scores", "skill", "reported", "expected", "measured", "papers", "divergence", "spread_ratio", "verdict",
     "risk_profile", "floors", "decomposition", "losses", "calibration_error", "decomposed_profile", "bins", "remedies",
 )  # fmt: skip
 SMALL = [(2, 900), (10, 700), (60, 400)]

@@ -198,7 +198,7 @@ def test_a_frame_names_its_ideal_columns() -> None:
     y, p = draw(2, 400, 2)
     frame = pl.DataFrame({"y": y, "p": p[:, 1], "q": p[:, 1]})
     found = vc.assess(frame, label="y", positive_proba="p", ideal="q").losses("brier")
-    assert found["GL"] == vc.assess(y, p[:, 1], ideal=p[:, 1]).losses("brier")["GL"]
+    assert found["GL"] == vc.assess(y, p[:, 1], ideal=p[:, 1]).losses("brier").readings()["GL"]
 
 
 @pytest.mark.parametrize("labels", [None, ["a"]])

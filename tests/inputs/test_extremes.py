@@ -16,7 +16,7 @@ def test_tiny_probabilities_of_the_outcome_stay_finite(k: int, tiny: float) -> N
     made = assess(np.arange(30) % k, p)
     made.document()
     wrong = np.count_nonzero(np.arange(30) % k)
-    assert float(made.scores["log_loss"]) == pytest.approx(-np.log(tiny) * wrong / 30, rel=1e-12)
+    assert float(made.scores.reading("log_loss")) == pytest.approx(-np.log(tiny) * wrong / 30, rel=1e-12)
 
 
 @pytest.mark.parametrize("factor", [1e-90, 1e90])
@@ -24,7 +24,7 @@ def test_only_ratios_of_weights_count(factor: float) -> None:
     rng = np.random.default_rng(1)
     p, w = rng.random(300), rng.gamma(2.0, 1.0, 300)
     y = (rng.random(300) < p).astype(int)
-    plain, scaled = (assess(y, p, sample_weight=weights).scores["log_loss"] for weights in (w, w * factor))
+    plain, scaled = (assess(y, p, sample_weight=weights).scores.reading("log_loss") for weights in (w, w * factor))
     for mine, yours in zip(
         (float(scaled), scaled.low, scaled.high), (float(plain), plain.low, plain.high), strict=True
     ):

@@ -12,7 +12,7 @@ from tests.inputs.corpus.shapes import ANIMALS, K, P, Q, Y, classes, csv, lines,
 from veracity import read
 from veracity.cli import run
 from veracity.data import Forecasts
-from veracity.read.options import ReadOptions
+from veracity.options import ReadOptions
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_cells_too_coarse_for_the_losses_are_reported():
     y = np.minimum((p.cumsum(axis=1) < rng.random((3000, 1))).sum(axis=1), 2)
     for name, told in (("bins", True), ("temperature", False)):
         a = vc.assess(y, p, map=name)
-        assert abs(a.losses("log")["remainder"]) > 0.0
+        assert abs(a.losses("log").readings()["remainder"]) > 0.0
         assert ("coarse_cells" in {finding["code"] for finding in json.loads(a.to_json())["findings"]}) == told
 
 

@@ -169,7 +169,7 @@ def test_rows_of_two_classes_are_kept_while_they_fit_and_are_cells_beyond(monkey
     both = large + small
     assert not both.complete
     assert both.sums.rows == both.rows.counts.sum() == 9900
-    assert assess(Tally.from_bytes(both.to_bytes())).losses("log")["AL"] >= 0.0
+    assert assess(Tally.from_bytes(both.to_bytes())).losses("log").readings()["AL"] >= 0.0
 
 
 def test_a_row_that_must_be_refused_is_named_in_a_stream(monkeypatch):

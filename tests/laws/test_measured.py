@@ -57,11 +57,11 @@ def test_measured_is_the_refinement_loss_and_divergence_the_calibration_loss(ass
 
 def test_reported_is_measured_times_divergence(assessed: vc.Assessment) -> None:
     for name, r in MEANS.items():
-        reported = assessed.reported[name] if assessed.floor == 0.0 else None
-        product = assessed.measured[name] * assessed.divergence[name]
+        reported = assessed.reported.reading(name) if assessed.floor == 0.0 else None
+        product = assessed.measured.reading(name) * assessed.divergence.reading(name)
         if reported is not None:
             assert product == pytest.approx(reported, rel=1e-12)
-        assert assessed.measured_at(r) == assessed.measured[name]
+        assert assessed.measured_at(r) == assessed.measured.reading(name)
 
 
 @pytest.mark.parametrize("r", AWAY)
@@ -74,7 +74,7 @@ def test_the_profile_has_the_means_and_nothing_at_or_below_minus_one(assessed: v
     profile = assessed.risk_profile
     held = dict(zip(profile.r, profile.measured, strict=True))
     for name, r in MEANS.items():
-        assert held[min(held, key=lambda x, r=r: abs(x - r))] == float(assessed.measured[name])
+        assert held[min(held, key=lambda x, r=r: abs(x - r))] == float(assessed.measured.reading(name))
     for r, value in held.items():
         assert math.isnan(value) == (r <= -1.0)
         if r > -1.0:  # A may be C only at the three means, where it is fitted; elsewhere it would gain more by chance
@@ -92,7 +92,7 @@ def test_the_interval_is_that_of_the_row_values(k: int) -> None:
     for name, r in MEANS.items():
         own = c[np.arange(len(c)), outcome]
         values = np.log(own) if r == 0.0 else (1.0 + r) * own**r - r * (c ** (1.0 + r)).sum(axis=1)
-        reading = a.measured[name]
+        reading = a.measured.reading(name)
         error = values.std() / math.sqrt(len(values))
         if r != 0.0:
             error /= abs(r) * float(reading) ** r
@@ -107,11 +107,11 @@ def test_divergence_has_the_interval_of_the_calibration_loss_and_elsewhere_at_mo
     found = a.divergence.geometric_accuracy
     assert (found.low, found.high) == pytest.approx((math.exp(-loss.high), math.exp(-loss.low)), rel=1e-12)
     for name, r in (("decisiveness", 1.0), ("robustness", -2.0 / 3.0)):
-        reading, held = a.divergence[name], a.losses(r)
+        reading, held = a.divergence.reading(name), a.losses(r)
         assert reading.low is None
         assert "at most" in reading.method
         least = (1.0 - r * (held.L - held.CL.low)) ** (1.0 / r)
-        assert reading.high == pytest.approx(float(a.reported[name]) / least, rel=1e-12)
+        assert reading.high == pytest.approx(float(a.reported.reading(name)) / least, rel=1e-12)
         assert reading <= reading.high
 
 
@@ -142,7 +142,7 @@ def test_rows_in_parts_counted_or_in_another_order_measure_the_same() -> None:
     for one, other in others:
         for section in ("measured", "divergence"):
             for name in MEANS:
-                first, second = (getattr(a, section)[name] for a in (one, other))
+                first, second = (getattr(a, section).reading(name) for a in (one, other))
                 assert float(first) == pytest.approx(float(second), rel=1e-9)
                 assert (first.high is None) == (second.high is None)
                 assert (first.high or 0.0) == pytest.approx(second.high or 0.0, rel=1e-9)

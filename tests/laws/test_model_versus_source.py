@@ -51,7 +51,7 @@ def test_means_of_geometric_bin_means_are_right_at_0_only():
 @pytest.mark.parametrize("name", ["n17-tail-0", "dirichlet-3-sharp", "dirichlet-10-calibrated"])
 def test_contributions_of_bins_add_up_to_the_log_loss(name):
     a = vc.assess(simulate(name, 900, seed=2))
-    assert sum(b["contribution"] for b in a.bins if b["true"]) == pytest.approx(float(a.scores.log_loss), rel=1e-12)
+    assert sum(b.contribution for b in a.bins if b.true) == pytest.approx(float(a.scores.log_loss), rel=1e-12)
 
 
 @pytest.mark.parametrize("k", [2, 3, 10])
@@ -61,9 +61,9 @@ def test_one_bin_has_one_in_the_number_of_classes_as_its_source(k):
     p = 0.9 * p + 0.1 / k  # away from the ends, which are bins of their own
     y = p.argmax(axis=1)
     a = vc.assess(y, p, labels=range(k), bins=1, end_width=0.0)
-    assert [b["count"] for b in a.bins] == [500 * k]
-    assert float(a.measured_plain.geometric_accuracy) == pytest.approx(1 / k, rel=1e-12)
-    assert float(a.reported.geometric_accuracy) / float(a.measured_plain.geometric_accuracy) > 1
+    assert [b.count for b in a.bins] == [500 * k]
+    assert float(a.papers.published.measured.geometric_accuracy) == pytest.approx(1 / k, rel=1e-12)
+    assert float(a.reported.geometric_accuracy) / float(a.papers.published.measured.geometric_accuracy) > 1
 
 
 @pytest.mark.parametrize("m", POWERS)

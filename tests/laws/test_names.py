@@ -114,7 +114,7 @@ def test_clusters_in_parts_do_not_depend_on_their_names() -> None:
         same(*made)
         whole = vc.assess(y, p, clusters=names)
         for test in ("level", "confidence", "shape"):
-            assert whole.verdict_detail[test].p == made[1].verdict_detail[test].p
+            assert getattr(whole.verdict_detail, test).p == getattr(made[1].verdict_detail, test).p
         assert float(whole.losses("log").CL) == pytest.approx(float(made[1].losses("log").CL), rel=1e-8, abs=1e-10)
 
 
@@ -157,10 +157,10 @@ def test_verdict_and_losses_do_not_depend_on_the_order_of_classes(case: str, k: 
         other = vc.assess(names[y], p[:, order], labels=names[order].tolist(), **options)
         assert one.verdict_detail.word == other.verdict_detail.word
         for test in ("level", "confidence", "shape"):
-            assert one.verdict_detail[test].p == other.verdict_detail[test].p, (seed, test)
+            assert getattr(one.verdict_detail, test).p == getattr(other.verdict_detail, test).p, (seed, test)
         for name in ("L", "CL", "RL", "AL"):
             # The maps are fitted by steps that end at 1e-8, and sums over classes are rounded otherwise.
-            found = [float(a.losses("log")[name]) for a in (one, other)]
+            found = [float(a.losses("log").readings()[name]) for a in (one, other)]
             assert found[1] == pytest.approx(found[0], rel=1e-6, abs=1e-8), (seed, name)
 
 

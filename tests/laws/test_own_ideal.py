@@ -78,5 +78,7 @@ def test_losses_with_an_own_ideal_depend_on_no_order_of_rows_nor_on_parts() -> N
     one, other = vc.assess(vc.Tally.of(whole)), vc.assess(total)
     for rule in ("log", "brier"):
         for name in ("CL", "GL", "AL", "EL", "IL", "RL"):
-            assert float(other.losses(rule)[name]) == pytest.approx(float(one.losses(rule)[name]), rel=1e-9), name
+            assert float(other.losses(rule).readings()[name]) == pytest.approx(
+                float(one.losses(rule).readings()[name]), rel=1e-9
+            ), name
         assert other.losses(rule).CL.low == pytest.approx(one.losses(rule).CL.low, rel=1e-9)

@@ -114,11 +114,15 @@ def test_measured_metrics_are_the_same_to_the_last_bit(k: int, extra: str) -> No
     one, many = assess(f), assess(merged)
     for name in ("decisiveness", "geometric_accuracy", "robustness"):
         if "weights" in extra:
-            assert many.measured[name] == pytest.approx(one.measured[name], rel=1e-12)
+            assert many.measured.reading(name) == pytest.approx(one.measured.reading(name), rel=1e-12)
         else:
-            assert float(many.measured[name]) == float(one.measured[name]) or np.isnan(one.measured[name])
-            assert float(many.measured_plain[name]) == float(one.measured_plain[name])
-        assert many.reported[name] == pytest.approx(one.reported[name], rel=1e-12)
+            assert float(many.measured.reading(name)) == float(one.measured.reading(name)) or np.isnan(
+                one.measured.reading(name)
+            )
+            assert float(many.papers.published.measured.reading(name)) == float(
+                one.papers.published.measured.reading(name)
+            )
+        assert many.reported.reading(name) == pytest.approx(one.reported.reading(name), rel=1e-12)
     for name in ("low", "high", "count", "true"):
         assert [b[name] for b in many.bins] == [b[name] for b in one.bins]
 
@@ -245,8 +249,8 @@ def test_a_weight_of_two_is_the_row_twice_for_weighted_means(k: int) -> None:
     rows = np.repeat(np.arange(500), weights)
     repeated = assess(f.outcomes[rows], f.probabilities[rows])
     for section in ("scores", "reported"):
-        for name, reading in getattr(weighted, section).items():
-            assert reading == pytest.approx(getattr(repeated, section)[name], rel=1e-12, nan_ok=True)
+        for name, reading in getattr(weighted, section).readings().items():
+            assert reading == pytest.approx(getattr(repeated, section).readings()[name], rel=1e-12, nan_ok=True)
     scaled = assess(f.outcomes, f.probabilities, sample_weight=weights * 1e3)
     close(scaled.document()["measured"], weighted.document()["measured"])
     close(scaled.document()["scores"], weighted.document()["scores"])

@@ -12,21 +12,20 @@ import pytest
 
 import veracity as vc
 from veracity.data import Finding
-from veracity.data.reading import Reading
+from veracity.results.assessment import Assessment
 
 
-@dataclass(frozen=True)
-class Result:
-    """The sections of an assessment as plain fields, so that `replace` can change one of them."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Assessment):
+    """An assessment whose sections are plain fields, so that `replace` can change one of them."""
 
-    n: int
-    classes: tuple[str, ...]
+    n: int = 0
+    classes: tuple[str, ...] = ()
     scores: Any = None
     skill: Any = None
     baseline: Any = None
     reported: Any = None
     expected: Any = None
-    expected_scores: Any = None
     measured: Any = None
     divergence: Any = None
     papers: Any = None
@@ -34,49 +33,27 @@ class Result:
     source_divergence: Any = None
     calibration_slope: Any = None
     spread_ratio: Any = None
-    verdict: str | None = None
+    verdict: str = ""
     verdict_detail: Any = None
     risk_profile: Any = None
     floors: tuple[Any, ...] = ()
     bins: tuple[Any, ...] = ()
     curves: Any = None
-    loss_terms: Any = None
-    decompositions: Any = None
+    _losses_by_rule: Any = None
+    _decompositions: Any = None
     decomposed_profile: Any = None
     corp: Any = None
     calibration_error: Any = None
     adjustment: Any = None
     remedies: tuple[Any, ...] = ()
     per_class: Any = None
-    groups: dict[str, Any] = None
+    groups: Any = None
     windows: tuple[Any, ...] = ()
     drift: Any = None
     surprises: tuple[Any, ...] = ()
     findings: tuple[Finding, ...] = ()
-    provenance: Any = None
-    model: str | None = None
     level: float = 0.95
     floor: float = 0.0
-
-    def losses(self, rule: str) -> Any:
-        return (self.loss_terms or {}).get(rule)
-
-    def decomposition(self, rule: str) -> Any:
-        return (self.decompositions or {}).get(rule)
-
-    def document(self) -> dict[str, Any]:
-        def plain(held: Any) -> Any:
-            if isinstance(held, Reading):
-                return held.to_dict()
-            return {name: plain(one) for name, one in held.items()} if hasattr(held, "items") else held
-
-        names = ("scores", "skill", "reported", "expected", "measured", "spread_ratio")
-        return {"n": self.n, **{name: plain(getattr(self, name)) for name in names if getattr(self, name) is not None}}
-
-
-@dataclass(frozen=True)
-class Several:
-    models: dict[str, Result]
 
 
 def sections_of(a: vc.Assessment) -> Result:

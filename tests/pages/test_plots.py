@@ -8,17 +8,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+import veracity as vc
 from veracity import plots, words
 from veracity.data import records as r
 from veracity.data.reading import Reading
 from veracity.formulas.distributions import CoupledNormal
 from veracity.plots import _style as style
+from veracity.results.assess import Assessments
+from veracity.state.plan import Plan
 
 OURS = plots.names("assessment")
 
@@ -33,9 +35,9 @@ def three(filled: Callable[..., Any], in_time: dict[str, Any]) -> Any:
     return filled("over", k=3, **in_time)
 
 
-def empty(two: Any) -> Any:
-    """An assessment that holds no section."""
-    return type(two)(n=0, classes=())
+def empty() -> vc.Assessment:
+    """An assessment of no rows."""
+    return vc.assess(vc.Tally.zero(("no", "yes"), Plan()))
 
 
 def test_all_pictures_of_the_interface_are_there() -> None:
@@ -64,9 +66,9 @@ def _titles(spec: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_a_picture_without_numbers_says_so(name: str, two: Any) -> None:
+def test_a_picture_without_numbers_says_so(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name}: this assessment holds no"):
-        plots.chart(name, empty(two))
+        plots.chart(name, empty())
 
 
 def test_three_classes_have_no_roc_but_all_else(three: Any) -> None:
@@ -94,21 +96,21 @@ def test_the_ladder_steps_meet_and_never_run_below_zero(kind: str, filled: Calla
         assert upper["from"] == pytest.approx(lower["to"], abs=1e-12)
     assert steps[-2]["from"] == pytest.approx(steps[-1]["to"], abs=1e-9)  # what is left is the refinement loss
     large = replace(result.losses("log"), AL=Reading(9.0), PCL=Reading(2.0), remainder=Reading(-10.0))
-    drawn = plots.module("loss_ladder").rows(replace(result, loss_terms={"log": large}))
+    drawn = plots.module("loss_ladder").rows(replace(result, _losses_by_rule={"log": large}))
     assert min(min(step["from"], step["to"]) for step in drawn) >= 0.0
 
 
 def test_an_infinite_log_loss_is_drawn_as_brier(two: Any) -> None:
     infinite = replace(two.losses("log"), L=Reading(np.inf))
     zero = (r.Surprise(3, "yes", 0.0), *two.surprises)
-    result = replace(two, loss_terms={"log": infinite, "brier": two.losses("brier")}, surprises=zero)
+    result = replace(two, _losses_by_rule={"log": infinite, "brier": two.losses("brier")}, surprises=zero)
     assert "Brier" in str(plots.chart("loss_ladder", result).to_dict()["title"])
     assert "ruled out" in json.dumps(plots.chart("surprises", result).to_dict())
     assert "ruled out" in plots.module("surprises").caption(result)
 
 
 def test_several_models_share_a_picture(two: Any, filled: Callable[..., Any]) -> None:
-    both = SimpleNamespace(models={"sharp": two, "dull": filled("under")})
+    both = Assessments({"sharp": two, "dull": filled("under")})
     for name in ("compare", "risk_profile"):
         text = json.dumps(plots.chart(name, both).to_dict())
         assert "sharp" in text

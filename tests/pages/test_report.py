@@ -9,18 +9,21 @@ import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+import veracity as vc
 from veracity import PredictionTable, plots, show
+from veracity.data import Forecasts
 from veracity.data import records as r
 from veracity.data.findings_of_input import MissingRows
-from veracity.data.reading import Reading
+from veracity.data.papers import Papers
+from veracity.data.reading import Reading, unknown
 from veracity.measures import scores
 from veracity.plots._offline import inline_json
+from veracity.results.assess import Assessments
 from veracity.show import html
 from veracity.show.models import ends
 
@@ -41,7 +44,7 @@ def two(filled: Callable[..., Any]) -> Any:
 
 @pytest.fixture(scope="module")
 def several(filled: Callable[..., Any], two: Any) -> Any:
-    return SimpleNamespace(models={NASTY: two, "second": filled("under", seed=4), SCRIPT: filled("calibrated", seed=5)})
+    return Assessments({NASTY: two, "second": filled("under", seed=4), SCRIPT: filled("calibrated", seed=5)})
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +186,7 @@ def test_first_screen_is_in_order_and_holds_the_numbers(browser: Any, two: Any, 
         assert order == ["H1", "about", "verdict", "cards", "figure", "sentences"]
         assert opened.eval("document.querySelectorAll('.card').length") == 4
         shown = opened.eval("[...document.querySelectorAll('main data')].map(d => Number(d.value))")
-        wanted = [float(two.scores[name]) for name in two.scores if name not in ("spherical", "perplexity")]
+        wanted = [float(two.scores.reading(name)) for name in two.scores if name not in ("spherical", "perplexity")]
         wanted += [float(side[mean]) for side in (two.reported, two.expected, two.measured) for mean in side]
         wanted.append(two.baseline.log_loss)
         assert set(wanted) <= set(shown)
@@ -343,32 +346,35 @@ def test_infinite_and_undefined_numbers_have_a_word(filled: Callable[..., Any]) 
 
 
 def test_page_stays_small_for_many_models_and_groups(two: Any) -> None:
-    many = SimpleNamespace(models={f"model {i}": two for i in range(60)})
+    many = Assessments({f"model {i}": two for i in range(60)})
     assert len(show.to_html(many).encode()) <= LIMIT
     level = two.groups[NASTY].levels["north"]
     crowded = replace(two, groups={"site": r.Group({f"level {i}": level for i in range(3000)}, None, None)})
     assert len(show.to_html(crowded).encode()) <= LIMIT
 
 
-def test_only_realised_probabilities_give_a_page(two: Any) -> None:
-    gave = two.reported
-    bare = type(two)(
-        n=300, classes=(), scores=r.Scores(two.scores.log_loss, perplexity=two.scores.perplexity), reported=gave,
-        verdict="not measurable", risk_profile=replace(two.risk_profile, expected=None, measured=None),
-    )  # fmt: skip
-    body = _body(bare)
+def test_only_realised_probabilities_give_a_page() -> None:
+    body = _body(vc.assess(Forecasts(None, None, (), log_realised=np.log(np.linspace(0.05, 0.95, 300)))))
     assert "Not measurable" in body
     assert "Perplexity" in body
     assert "recalibrated" not in body.partition("<nav")[0]
 
 
-def test_missing_sections_are_left_out_one_by_one(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_empty_sections_are_left_out_one_by_one(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plots, "ordered", lambda of: [])  # pictures without numbers: test_plots.py
     monkeypatch.setattr(html, "_figure", lambda *_: None)
-    for name in ("skill", "baseline", "expected", "measured", "verdict_detail", "curves", "corp", "calibration_error"):
-        assert "<h1>" in _body(replace(two, **{name: None})), name
-    for name in ("remedies", "groups", "surprises", "findings", "provenance", "per_class", "spread_ratio", "papers"):
-        assert "<h1>" in _body(replace(two, **{name: None})), name
+    none = unknown("not known")
+    empty = {"skill": r.Skill(), "baseline": r.Baseline(), "expected": r.ExpectedMeans(none, none, none)}
+    empty |= {"measured": r.Means(none, none, none), "curves": r.Curves(), "corp": r.Corp(), "spread_ratio": none}
+    empty |= {
+        "calibration_error": r.CalibrationErrors(),
+        "remedies": (),
+        "groups": {},
+        "surprises": (),
+        "per_class": {},
+    }
+    for name, section in {**empty, "findings": (), "provenance": None, "papers": Papers()}.items():
+        assert "<h1>" in _body(replace(two, **{name: section})), name
 
 
 def test_written_whole_or_not_at_all(two: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from veracity.data.findings_of_input import OneOutcome, RescaledRows
 from veracity.data.reading import Reading
 from veracity.data.stability import Difference, Drift, GroupCalibration, GroupShift, PValue
 from veracity.measures import Measure, scores
+from veracity.results.assess import Assessments
 from veracity.show import markdown, terminal
 from veracity.show.blocks import Cards, Chart, Details, Heading, Sentence, walk
 from veracity.show.cells import Table
@@ -170,7 +170,7 @@ def test_quiet_is_the_verdict_on_one_line_per_model(filled: Callable[..., Any]) 
     one, other = filled("over"), filled("under")
     assert show.headline(one).startswith("Over-confident. When it says")
     assert "\n" not in show.headline(one)
-    lines = show.headline(SimpleNamespace(models={"a": one, "b": other})).splitlines()
+    lines = show.headline(Assessments({"a": one, "b": other})).splitlines()
     assert [line.partition(":")[0] for line in lines] == ["a", "b"]
     assert "Under-confident." in lines[1]
 
@@ -207,7 +207,7 @@ def test_markdown_makes_no_code_link_mention_or_heading_of_names(given: str, sho
 
 def test_spreadsheets_compute_no_cell(filled: Callable[..., Any]) -> None:
     names = ("=1+1", "@SUM(A1)", "-2+3", "\t=1", "\n=1", " +1", "＝1", "'=1")
-    models = SimpleNamespace(models={name: filled("over") for name in names})
+    models = Assessments({name: filled("over") for name in names})
     cells = [row[0] for row in csv.reader(io.StringIO(show.to_csv(models)))][1:]
     assert {cell[0] for cell in cells} == {"'"}
 
@@ -256,7 +256,7 @@ def test_markdown_has_sentences_scores_means_groups_and_remedies(filled: Callabl
 
 def test_csv_is_inert_in_a_spreadsheet(filled: Callable[..., Any]) -> None:
     names = {"=1+1": filled("over"), "+b": filled("under"), "@c": filled("over")}
-    rows = list(csv.DictReader(io.StringIO(show.to_csv(SimpleNamespace(models=names)))))
+    rows = list(csv.DictReader(io.StringIO(show.to_csv(Assessments(names)))))
     assert {row["model"] for row in rows} == {"'=1+1", "'+b", "'@c"}
     table = PredictionTable([[8, 2], [1, 9]], rows=["=1+1", "b"], columns=["no", "yes"])
     assert "'=1+1" in {row["value"] for row in csv.DictReader(io.StringIO(table.to_csv()))}
@@ -291,14 +291,13 @@ def test_the_summary_asks_for_no_section_that_it_does_not_show(filled: Callable[
     held = filled("over")
     asked: set[str] = set()
 
-    class Watched:
-        def __getattr__(self, name: str) -> Any:
+    class Watched(type(held)):  # type: ignore[misc]
+        def __getattribute__(self, name: str) -> Any:
             asked.add(name)
-            if name == "models":
-                raise AttributeError(name)
-            return getattr(held, name)
+            return super().__getattribute__(name)
 
-    show.to_terminal(Watched(), 80)
+    show.to_terminal(Watched(**vars(held)), 80)
+    assert "verdict_detail" in asked
     assert asked & {"curves", "losses", "decomposition", "corp", "decomposed_profile", "risk_profile", "bins"} == set()
 
 
@@ -323,7 +322,7 @@ def test_a_measure_from_outside_appears_in_every_medium(surprisal: Measure, fill
     assert surprisal(f) == pytest.approx(measures.LOG_LOSS(f) / np.log(2), rel=1e-12)
     result = filled("over")
     held = replace(result, scores=replace(result.scores, others={"bits": Reading(0.7137, 0.70, 0.73)}))
-    both = SimpleNamespace(models={"a": held, "b": held})
+    both = Assessments({"a": held, "b": held})
     renderings = [
         show.to_terminal(held, 100), show.to_markdown(held), show.to_html(held), show.to_notebook(held),
         show.to_terminal(held, 100, details=True), show.to_html(both), show.to_markdown(both),
@@ -416,7 +415,7 @@ def test_groups_are_a_note_beside_a_fault_of_all_cases(filled: Callable[..., Any
 
 def test_models_are_ranked_by_log_loss_with_the_worst_ones_named(filled: Callable[..., Any]) -> None:
     models = {"sharp": worse(filled("over")), "good": filled("calibrated"), "dull": filled("under")}
-    text = show.to_terminal(SimpleNamespace(models=models), 100)
+    text = show.to_terminal(Assessments(models), 100)
     assert re.search(r"! Lowest log loss +good has 0\.\d+ \(.*\), next is dull with 0\.\d+", text)
     assert "Best" not in text
     table = text[text.index("Model ") :]
@@ -472,9 +471,9 @@ def test_models_with_infinite_log_losses_are_ranked_by_brier_score(filled: Calla
         return replace(result, scores=replace(result.scores, log_loss=Reading(np.inf)))
 
     good, dull, sharp = filled("calibrated"), filled("under"), filled("over")
-    one = first_sentence(SimpleNamespace(models={"a": infinite(sharp), "b": good, "c": infinite(dull)}))
+    one = first_sentence(Assessments({"a": infinite(sharp), "b": good, "c": infinite(dull)}))
     assert re.match("Lowest Brier score. b has .*, next is .* with .* Ranked by Brier score, as a log loss is", one)
-    none = first_sentence(SimpleNamespace(models={"a": infinite(sharp), "b": infinite(good)}))
+    none = first_sentence(Assessments({"a": infinite(sharp), "b": infinite(good)}))
     assert re.match("Lowest Brier score. b has .*, next is a with", none)
 
 
@@ -509,7 +508,7 @@ def test_a_wrong_level_shows_in_the_calibration_error_and_its_card(filled: Calla
     result = filled("biased", n=2000)
     assert result.verdict == "biased"
     blocks = list(show.first_screen(result))
-    error = result.calibration_error["classwise"]
+    error = result.calibration_error.classwise
     (line,) = [line for line in terminal.render(blocks, 100).splitlines() if line.startswith("Calibration error")]
     assert f"{error.value:.3f}" in line
     (level,) = result.verdict_detail.level.classes.values()

@@ -148,7 +148,7 @@ def test_section_4_1_shift_and_weights():
     ],
 )
 def test_numbers_in_the_text(name, model, rule, printed, unit):
-    assert chain(model).losses(rule)[name] == pytest.approx(printed, abs=unit / 2)
+    assert chain(model).losses(rule).readings()[name] == pytest.approx(printed, abs=unit / 2)
 
 
 def test_the_misprinted_log_loss_comes_from_rounded_scores():

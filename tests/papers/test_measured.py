@@ -39,18 +39,18 @@ def test_bins_equal_those_by_hand() -> None:
     p = np.array([0.05, 0.2, 0.3, 0.4, 0.4, 0.6, 0.7, 0.8, 0.95])
     a = vc.assess(np.ones(9, dtype=int), p, labels=[0, 1], bins=2, end_width=0.1)
     bins = a.bins
-    assert [(b["low"], b["high"]) for b in bins] == [(0.0, 0.1), (0.1, 0.5), (0.5, 0.9), (0.9, 1.0)]
+    assert [(b.low, b.high) for b in bins] == [(0.0, 0.1), (0.1, 0.5), (0.5, 0.9), (0.9, 1.0)]
     # The other column holds 1 − p, none of it true.
-    assert [b["count"] for b in bins] == [2, 7, 7, 2]
-    assert [b["true"] for b in bins] == [1, 4, 3, 1]
-    assert [b["source"] for b in bins] == pytest.approx([1 / 2, 4 / 7, 3 / 7, 1 / 2], rel=1e-12)
-    assert bins[1]["model"] == pytest.approx((0.2 * 0.3 * 0.4 * 0.4) ** 0.25, rel=1e-12)
-    assert bins[1]["contribution"] == pytest.approx(-math.log(0.2 * 0.3 * 0.4 * 0.4) / 9, rel=1e-12)
+    assert [b.count for b in bins] == [2, 7, 7, 2]
+    assert [b.true for b in bins] == [1, 4, 3, 1]
+    assert [b.source for b in bins] == pytest.approx([1 / 2, 4 / 7, 3 / 7, 1 / 2], rel=1e-12)
+    assert bins[1].model == pytest.approx((0.2 * 0.3 * 0.4 * 0.4) ** 0.25, rel=1e-12)
+    assert bins[1].contribution == pytest.approx(-math.log(0.2 * 0.3 * 0.4 * 0.4) / 9, rel=1e-12)
     # N17 eq 17: weight P_k / Σ P, here (4/7) / 2.
-    assert bins[1]["contribution_eq17"] == pytest.approx(-(2 / 7) * math.log(0.0096) / 4, rel=1e-12)
-    assert a.measured_plain.decisiveness == pytest.approx((1 / 2 + 16 / 7 + 9 / 7 + 1 / 2) / 9, rel=1e-12)
+    assert bins[1].contribution_eq17 == pytest.approx(-(2 / 7) * math.log(0.0096) / 4, rel=1e-12)
+    assert a.papers.published.measured.decisiveness == pytest.approx((1 / 2 + 16 / 7 + 9 / 7 + 1 / 2) / 9, rel=1e-12)
     in_logs = (2 * math.log(1 / 2) + 4 * math.log(4 / 7) + 3 * math.log(3 / 7)) / 9
-    assert a.measured_plain.geometric_accuracy == pytest.approx(math.exp(in_logs), rel=1e-12)
+    assert a.papers.published.measured.geometric_accuracy == pytest.approx(math.exp(in_logs), rel=1e-12)
 
 
 def test_corrected_means_equal_those_by_hand() -> None:
@@ -58,10 +58,10 @@ def test_corrected_means_equal_those_by_hand() -> None:
     p = np.repeat([0.2, 0.7], [5, 10])
     y = np.repeat([1, 0, 1, 0], [1, 4, 8, 2])
     a = vc.assess(y, p, bins=20)  # more than 15/20 of an entry in each cell: every value is a bin
-    assert [b["source"] for b in a.bins] == pytest.approx([1 / 5, 2 / 10, 8 / 10, 4 / 5])
-    assert [b["true"] for b in a.bins] == [1, 2, 8, 4]  # 0.2, 0.3, 0.7, 0.8
+    assert [b.source for b in a.bins] == pytest.approx([1 / 5, 2 / 10, 8 / 10, 4 / 5])
+    assert [b.true for b in a.bins] == [1, 2, 8, 4]  # 0.2, 0.3, 0.7, 0.8
     c, true = np.array([0.2, 0.2, 0.8, 0.8]), np.array([1, 2, 8, 4])
-    found = a.measured_by("bins")
+    found = a.papers.by_curve("bins")
     assert found["geometric_accuracy"] == pytest.approx(np.exp((true @ np.log(c) - np.sum(1 - c) / 2) / 15), rel=1e-12)
     assert found["decisiveness"] == pytest.approx(np.sum(true * c - c * (1 - c)) / 15, rel=1e-12)
     power = np.sum((true + (1 - c) / 9) * c ** (-2 / 3)) / 15  # m(m+1)/2 = −1/9 at m = −2/3
@@ -71,10 +71,10 @@ def test_corrected_means_equal_those_by_hand() -> None:
 def test_a_crowded_value_is_a_bin_of_its_own() -> None:
     p = np.array([0.12, 0.2, 0.3, 0.3, 0.3, 0.3, 0.3, 0.6, 0.8])
     a = vc.assess(np.ones(9, dtype=int), p, labels=[0, 1], bins=2, end_width=0.1)
-    crowded = next(b for b in a.bins if b["low"] <= 0.3 < b["high"])
+    crowded = next(b for b in a.bins if b.low <= 0.3 < b.high)
     assert (crowded["count"], crowded["true"]) == (5, 5)  # five of nine are more than 9/2
     # Two stretches of two of the four others: max(1, round(2 · 2/4)) = 1 bin each.
-    assert [b["true"] for b in a.bins] == [2, 5, 2]
+    assert [b.true for b in a.bins] == [2, 5, 2]
 
 
 def by_plain_code(t: Tally, p: np.ndarray, y: np.ndarray, bins: int, width: float) -> tuple[np.ndarray, np.ndarray]:
@@ -131,7 +131,9 @@ def test_bins_equal_plain_code(k: int, bins: int, width: float) -> None:
     a = vc.assess(y, p, bins=bins, end_width=width)
     some = true > 0
     for name, r in zip(MEANS, R, strict=True):
-        assert a.measured_plain[name] == pytest.approx(mean(true[some] / count[some], true[some], r), rel=1e-12)
+        assert a.papers.published.measured.reading(name) == pytest.approx(
+            mean(true[some] / count[some], true[some], r), rel=1e-12
+        )
 
 
 def test_wide_bins_are_halved_until_few_entries_are_left() -> None:
@@ -173,8 +175,10 @@ def test_preset_n17_by_plain_code() -> None:
     a = vc.assess(f, preset="N17")
     for name, r in zip(MEANS, R, strict=True):
         source = np.maximum(true[held] / count[held], 0.01)
-        assert a.measured_plain[name] == pytest.approx(mean(source, true[held], r), rel=1e-12)
-        assert a.reported[name] == pytest.approx(mean(u[np.arange(3000), f.outcomes], np.ones(3000), r), rel=1e-12)
+        assert a.papers.published.measured.reading(name) == pytest.approx(mean(source, true[held], r), rel=1e-12)
+        assert a.reported.reading(name) == pytest.approx(
+            mean(u[np.arange(3000), f.outcomes], np.ones(3000), r), rel=1e-12
+        )
     assert a.bins[0]["count"] == count[edges == 0.01].sum()
 
 
@@ -183,12 +187,12 @@ def test_preset_cq_by_plain_code() -> None:
     f = simulate("cq-densenet-gtsrb-sharp", 1000, seed=2)
     a = vc.assess(f, preset="CQ", bins=20)
     realised = np.maximum(f.realised, 0.005)
-    bins = [(b["count"], b["true"]) for b in a.bins if b["true"]]
+    bins = [(b.count, b.true) for b in a.bins if b.true]
     count, true = np.array(bins).T
     for name, r in zip(MEANS, R, strict=True):
-        assert a.reported[name] == pytest.approx(mean(realised, np.ones(1000), r), rel=1e-12)
+        assert a.reported.reading(name) == pytest.approx(mean(realised, np.ones(1000), r), rel=1e-12)
         expected = mean(np.maximum(true / count, 0.005), true.astype(float), r)
-        assert a.measured_plain[name] == pytest.approx(expected, rel=1e-12)
+        assert a.papers.published.measured.reading(name) == pytest.approx(expected, rel=1e-12)
     assert (a.bins[0]["low"], a.bins[0]["high"]) == (0.0, 0.005)
     assert (a.bins[-1]["low"], a.bins[-1]["high"]) == (0.995, 1.0)
     assert a.bins[0]["true"] == np.sum(f.realised < 0.005)
@@ -211,13 +215,13 @@ def test_a_large_sample_meets_the_population(name: str) -> None:
         return float(np.std([of(one) for one in small], ddof=1)) / math.sqrt(10)
 
     for i, mean_ in enumerate(MEANS):
-        reported, truth = a.reported[mean_], population.model[i]
+        reported, truth = a.reported.reading(mean_), population.model[i]
         assert abs(reported - truth) < 3.5 * (reported.high - reported.low) / 2 / 1.959964 + 1e-5
         # Bins of width 0.01 hold up to 1e-4 more than the population's because edges are closed on one side.
-        of_measured = error(lambda one, mean_=mean_: one.measured[mean_])
-        assert abs(published.measured[mean_] - population.pooled[i]) < 3.5 * 1.2 * of_measured + 1e-5
-        of_ratio = error(lambda one, mean_=mean_: one.divergence[mean_])
-        assert abs(published.divergence[mean_] - truth / population.pooled[i]) < 3.5 * 1.2 * of_ratio + 1e-5
+        of_measured = error(lambda one, mean_=mean_: one.measured.reading(mean_))
+        assert abs(published.measured.reading(mean_) - population.pooled[i]) < 3.5 * 1.2 * of_measured + 1e-5
+        of_ratio = error(lambda one, mean_=mean_: one.divergence.reading(mean_))
+        assert abs(published.divergence.reading(mean_) - truth / population.pooled[i]) < 3.5 * 1.2 * of_ratio + 1e-5
     of_spread = error(lambda one: one.spread_ratio)
     assert abs(published.spread_ratio - 1.0 / population.slope(population.pooled)) < 3.5 * 1.2 * of_spread
 
@@ -229,12 +233,12 @@ def test_draws_have_the_published_means_of_the_population() -> None:
     for section in (matched.reported, matched.measured):
         found = [section[name] for name in MEANS]
         assert found == pytest.approx((0.687288, 0.614452, 0.541814), abs=0.0015)  # sd of a mean: 0.0004 at most
-    assert [matched.divergence[name] for name in MEANS] == pytest.approx((1, 1, 1), abs=0.001)
+    assert [matched.divergence.reading(name) for name in MEANS] == pytest.approx((1, 1, 1), abs=0.001)
     assert matched.spread_ratio == pytest.approx(1.0, abs=0.01)
     assert matched.scores.accuracy == pytest.approx(0.788675, abs=0.0015)
     assert matched.scores.auc == pytest.approx(0.841648, abs=0.0015)
     tail = vc.assess(simulate("n17-tail-0", 1_000_000, seed=5), preset="N17")
-    assert [tail.reported[name] for name in MEANS] == pytest.approx((0.734392, 0.546804, 0.255884), abs=0.002)
+    assert [tail.reported.reading(name) for name in MEANS] == pytest.approx((0.734392, 0.546804, 0.255884), abs=0.002)
     published = tail.papers.N17
     assert published.measured.geometric_accuracy == pytest.approx(0.612145, abs=0.0015)
     assert published.divergence.geometric_accuracy == pytest.approx(0.893258, abs=0.002)
@@ -373,7 +377,7 @@ def test_floored_robustness_of_many_classes(k: int) -> None:
     differences = []
     for seed in range(8):
         a = vc.assess(simulate(name, 1000, seed=seed), floor=0.005)
-        differences.append(a.measured_by("bins")["robustness"] - a.reported.robustness)
+        differences.append(a.papers.by_curve("bins")["robustness"] - a.reported.robustness)
     # The model is calibrated, so both estimate one number.
     assert abs(np.mean(differences)) < 0.0005 + 3 * np.std(differences, ddof=1) / math.sqrt(8)
 
@@ -400,9 +404,11 @@ def test_digits_by_naive_bayes() -> None:
     y, p = digits("bayes")
     for bins in (10, 20, 50):
         a = vc.assess(y, p, preset="CQ", bins=bins)
-        reported = [a.reported[name] for name in reversed(MEANS)]
+        reported = [a.reported.reading(name) for name in reversed(MEANS)]
         assert reported == pytest.approx((0.082, 0.477, 0.845), abs=5e-4)
-        robustness, accuracy, decisiveness = (float(a.measured_plain[name]) for name in reversed(MEANS))
+        robustness, accuracy, decisiveness = (
+            float(a.papers.published.measured.reading(name)) for name in reversed(MEANS)
+        )
         assert robustness == pytest.approx(0.181, abs=5e-4)
         assert 0.5035 < accuracy < 0.5075
         assert 0.7415 < decisiveness < 0.7475
@@ -413,11 +419,10 @@ def test_digits_by_logistic_regression() -> None:
     """Without end bins the lowest bin swallows most wrong-class entries: measured robustness depends on B."""
     y, p = digits("logistic")
     a = vc.assess(y, p, preset="CQ")
-    assert [a.reported[name] for name in reversed(MEANS)] == pytest.approx((0.781, 0.848, 0.885), abs=5e-4)
-    plain, halved = (
-        [get(vc.assess(y, p, floor=0.005, end_width=0.0, bins=b)) for b in (10, 20, 50)]
-        for get in (lambda a: float(a.measured_plain.robustness), lambda a: a.measured_by("bins")["robustness"])
-    )
+    assert [a.reported.reading(name) for name in reversed(MEANS)] == pytest.approx((0.781, 0.848, 0.885), abs=5e-4)
+    each = [vc.assess(y, p, floor=0.005, end_width=0.0, bins=b) for b in (10, 20, 50)]
+    plain = [float(one.papers.published.measured.robustness) for one in each]
+    halved = [float(one.papers.by_curve("bins")["robustness"]) for one in each]
     assert plain[0] == pytest.approx(0.200, abs=5e-4)
     assert plain[-1] == pytest.approx(0.45, abs=0.01)  # 0.454 with edges at exact midpoints and not on the grid
     t = Tally.of(Forecasts.of(y, p), plan=Plan(preset="CQ"))

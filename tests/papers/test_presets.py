@@ -39,10 +39,12 @@ def file(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("preset", ["CQ", "N17"])
 def test_divergence_and_spread_ratio_follow_from_the_means_of_the_paper(forecasts: Forecasts, preset: str) -> None:
     a = vc.assess(forecasts, preset=preset)
-    found = a.papers[preset]
-    assert list(a.papers) == [preset]
+    found = a.papers.asked[1]
+    assert [name for name, _ in a.papers.stated()] == [preset]
     for name in MEANS:
-        assert found.divergence[name] == pytest.approx(a.reported[name] / found.measured[name], rel=1e-12)
+        assert found.divergence.reading(name) == pytest.approx(
+            a.reported.reading(name) / found.measured.reading(name), rel=1e-12
+        )
     spread = found.measured.decisiveness - found.measured.robustness
     reported = a.reported.decisiveness - a.reported.robustness
     assert found.spread_ratio == pytest.approx(spread / reported, rel=1e-12)
@@ -55,7 +57,7 @@ def test_the_means_of_a_paper_are_those_of_the_bins_shown(forecasts: Forecasts, 
     shares = true / true.sum()
     for name, r in zip(MEANS, (1.0, 0.0, -2.0 / 3.0), strict=True):
         wanted = np.exp(shares @ np.log(source)) if r == 0.0 else (shares @ source**r) ** (1.0 / r)
-        assert a.papers[preset].measured[name] == pytest.approx(wanted, rel=1e-12)
+        assert a.papers.asked[1].measured.reading(name) == pytest.approx(wanted, rel=1e-12)
 
 
 @pytest.mark.parametrize(("preset", "floor"), [("CQ", 0.005), ("N17", 0.01)])
@@ -66,9 +68,9 @@ def test_measured_means_of_the_assessment_do_not_depend_on_the_preset(
     assert by_paper.floor == floor
     assert list(own.papers) == []
     for name in MEANS:
-        assert by_paper.measured[name] == pytest.approx(own.measured[name], rel=1e-12)
-        assert by_paper.divergence[name] == pytest.approx(own.divergence[name], rel=1e-12)
-        assert abs(by_paper.papers[preset].measured[name] - own.measured[name]) > 1e-4
+        assert by_paper.measured.reading(name) == pytest.approx(own.measured.reading(name), rel=1e-12)
+        assert by_paper.divergence.reading(name) == pytest.approx(own.divergence.reading(name), rel=1e-12)
+        assert abs(by_paper.papers.asked[1].measured.reading(name) - own.measured.reading(name)) > 1e-4
     spread = own.measured.decisiveness - own.measured.robustness
     reported = by_paper.reported.decisiveness - by_paper.reported.robustness
     assert by_paper.spread_ratio == pytest.approx(spread / reported, rel=1e-12)
@@ -76,7 +78,7 @@ def test_measured_means_of_the_assessment_do_not_depend_on_the_preset(
 
 @pytest.mark.parametrize(("preset", "n"), [("CQ", 900), ("N17", 2500)])
 def test_published_means_have_no_interval(preset: str, n: int) -> None:
-    found = vc.assess(simulate("n17-matched", n, seed=1), preset=preset).papers[preset]
+    found = vc.assess(simulate("n17-matched", n, seed=1), preset=preset).papers.asked[1]
     for reading in (*found.measured.values(), *found.divergence.values(), found.spread_ratio):
         assert reading.low is None
         assert "biased by its bins" in reading.reason
@@ -126,7 +128,7 @@ def test_terminal_report_and_document_hold_the_numbers_of_the_paper_by_its_name(
     command = ["assess", str(file), "--label", "y", "--positive-proba", "p", "--preset", preset, "--details"]
     page, held = tmp_path / "page.html", tmp_path / "held.json"
     assert run([*command, "--report", str(page), "--json", str(held)]) == 0
-    found = vc.Assessment.from_json(held.read_text()).papers[preset]
+    found = vc.Assessment.from_json(held.read_text()).papers.asked[1]
     for text in (capsys.readouterr().out, page.read_text()):
         assert f"By the procedure of {preset}" in text
         assert f"published in {preset}" in text
@@ -139,7 +141,7 @@ def test_pictures_draw_the_means_of_the_preset_over_its_bins(forecasts: Forecast
     a = vc.assess(forecasts, preset="CQ")
     drawn = json.dumps(a.plot(picture).to_dict())
     for name in MEANS:
-        assert f'"source": {float(a.papers.CQ.measured[name])!r}' in drawn
+        assert f'"source": {float(a.papers.CQ.measured.reading(name))!r}' in drawn
     if picture == "confidence_histogram":
         assert f"Spread ratio {a.papers.CQ.spread_ratio:.2f} (N17, CQ)" in drawn
 

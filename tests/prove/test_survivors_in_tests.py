@@ -151,7 +151,7 @@ def test_the_error_of_skill_is_that_of_a_ratio_of_means(name: str) -> None:
     else:
         x, u = ((p - outcome) ** 2).sum(axis=1), 1.0 + prior @ prior - 2.0 * prior[y]
     influence = -(x - x.mean()) / u.mean() + x.mean() / u.mean() ** 2 * (u - u.mean())
-    found = vc.assess(y, p).skill[name]
+    found = vc.assess(y, p).skill.readings()[name]
     assert float(found) == pytest.approx(1.0 - x.mean() / u.mean(), rel=1e-9)
     assert found.low is not None
     assert float(found) - found.low == pytest.approx(1.959964 * math.sqrt((influence**2).sum()) / 500, rel=1e-5)

@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 
-from veracity.cli._child import in_child
+from veracity.cli._child import in_child, is_forked
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 
@@ -183,6 +183,8 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without "…" shows "?" instead of failing
     code = in_child(lambda: run(sys.argv[1:]), _say)
+    if not is_forked():
+        sys.exit(code)  # profilers, coverage and debuggers have something to do at the end
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):

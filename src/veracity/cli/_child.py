@@ -22,9 +22,17 @@ PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP")
 MEMORY = "the system ended the program, as it does where memory runs out"
 
 
+def is_forked() -> bool:
+    """Return whether commands run in a child: not where Python cannot fork, and not with VERACITY_CHILD=0.
+
+    Profilers, coverage and debuggers see one process only.
+    """
+    return hasattr(os, "fork") and os.environ.get("VERACITY_CHILD") != "0"
+
+
 def in_child(work: Callable[[], int], say: Callable[[str], int]) -> int:
     """Return the exit code of `work`, done in a child; `say` prints a message and returns the code of bad input."""
-    if not hasattr(os, "fork"):
+    if not is_forked():
         return work()
     note, noise = mmap.mmap(-1, SIZE), _scratch()
     alive, held = os.pipe()

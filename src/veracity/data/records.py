@@ -7,7 +7,8 @@ A section knows its findings. The JSON document, its schema and the way back fol
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
+from functools import cache
 from typing import Any
 
 from .findings import Finding
@@ -20,28 +21,36 @@ Findings = tuple[Finding, ...]
 
 
 @dataclass(frozen=True)
-class Section(Mapping[str, Any]):
-    """A record and a mapping of its fields by name, without optional fields of None."""
+class Section:
+    """A record of a result; a field that is None, and None by default, is left out of the document."""
 
-    def __getitem__(self, name: str) -> Any:
-        if name in tuple(self):
-            return getattr(self, name)
-        raise KeyError(name)
+    def stated(self) -> Iterator[tuple[str, Any]]:
+        """Yield name and value of every field that the document has."""
+        for f in document_fields(type(self)):
+            value = getattr(self, f.name)
+            if not (f.default is None and value is None):
+                yield f.name, value
 
-    def __iter__(self) -> Iterator[str]:
-        for f in fields(self):
-            if f.name != FINDINGS and not (f.default is None and getattr(self, f.name) is None):
-                yield f.name
+    def readings(self) -> dict[str, Reading]:
+        """Return the readings of this section by name."""
+        return {name: value for name, value in self.stated() if isinstance(value, Reading)}
 
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
+
+def document_fields(kind: type) -> tuple[Field[Any], ...]:
+    """Return the fields of a record that its document may have: findings are listed once for all sections."""
+    return _document_fields(kind)
+
+
+@cache
+def _document_fields(kind: type) -> tuple[Field[Any], ...]:
+    return tuple(f for f in fields(kind) if f.name != FINDINGS and not f.name.startswith("_"))
 
 
 @dataclass(frozen=True)
 class Scores(Section):
     """Proper scores and accuracy; lower is better except for accuracy and the area under the ROC curve.
 
-    `others` holds measures that were registered from outside.
+    `others` holds measures that were registered from outside; `readings()` has them all by name.
     """
 
     log_loss: Reading
@@ -54,13 +63,13 @@ class Scores(Section):
     others: Mapping[str, Reading] = field(default_factory=dict)
     findings: Findings = ()
 
-    def __getitem__(self, name: str) -> Reading:
-        found: Reading = self.others[name] if name in self.others else super().__getitem__(name)
-        return found
+    def stated(self) -> Iterator[tuple[str, Any]]:
+        yield from (pair for pair in super().stated() if pair[0] != "others")
+        yield from self.others.items()
 
-    def __iter__(self) -> Iterator[str]:
-        yield from (name for name in super().__iter__() if name != "others")
-        yield from self.others
+    def reading(self, name: str) -> Reading | None:
+        """Return the reading of a measure by its name; None where these forecasts have none."""
+        return self.readings().get(name)
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,10 @@ class Baseline(Section):
     spherical: float | None = None
     accuracy: float | None = None
 
+    def score(self, name: str) -> float | None:
+        """Return a score by the name of its measure; None where the baseline has none."""
+        return next((value for known, value in self.stated() if known == name), None)
+
 
 @dataclass(frozen=True)
 class Means(Section):
@@ -90,6 +103,10 @@ class Means(Section):
     geometric_accuracy: Reading
     robustness: Reading
     findings: Findings = ()
+
+    def reading(self, name: str) -> Reading:
+        """Return one of the means by its name."""
+        return self.readings()[name]
 
 
 @dataclass(frozen=True)
@@ -118,6 +135,13 @@ class ExpectedScore(Section):
     excess: Reading  # observed − expected
     z: float | None = None
     p: float | None = None
+
+
+@dataclass(frozen=True)
+class ExpectedMeans(Means):
+    """The means that the forecasts expect of themselves, and by rule the scores that they expect."""
+
+    scores: Mapping[str, ExpectedScore] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -331,6 +355,10 @@ class Remedy(Section):
     command: str | None = None
     rows: int = 0
     folds: int = 0
+
+    def by(self, rule: str) -> Gain:
+        """Return the gain under "log" or "brier"."""
+        return self.log if rule == "log" else self.brier
 
 
 @dataclass(frozen=True)

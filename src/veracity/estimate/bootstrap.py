@@ -81,14 +81,14 @@ class Bootstrap:
     def of_scores(self, found: Scores) -> Scores:
         """Return the scores with bootstrap intervals."""
         drawn = self.scores()
-        readings = {name: self.interval(drawn[name], found[name]) for name in found if name in drawn}
+        readings = {name: self.interval(drawn[name], one) for name, one in found.readings().items() if name in drawn}
         others = {name: readings.pop(name, reading) for name, reading in found.others.items()}
         return replace(found, **readings, others=others)  # type: ignore[arg-type]
 
     def of_means(self, found: Means) -> Means:
         """Return the reported means with bootstrap intervals."""
         drawn = self.reported()
-        changed = {name: self.interval(drawn[:, AT[name]], found[name]) for name in AT}
+        changed = {name: self.interval(drawn[:, AT[name]], found.reading(name)) for name in AT}
         return replace(found, **changed)  # type: ignore[arg-type]
 
     def reported_limits(self) -> tuple[Floats, Floats]:

@@ -122,7 +122,8 @@ class Widening:
         """Return means whose intervals come from sums of clusters or times; without where there are too few."""
 
         def bare(name: str) -> Reading:
-            return Reading(float(found[name]), reason=found[name].reason or self.reason, known=found[name].known)
+            one = found.reading(name)
+            return Reading(float(one), reason=one.reason or self.reason, known=one.known)
 
         return three(bare, found.findings) if self.reason else found
 
@@ -146,11 +147,11 @@ class Widening:
             factors |= {name: max(1.0, factor[score]) for name, score in FOLLOWED.items()}
             factors |= {name: max(1.0, factor["log"]) for name in found.others}
             changed = {
-                name: self.reading(found[name], factors[name], bounds_of("scores", name))
-                for name in factors
-                if name in found
+                name: self.reading(one, factors[name], bounds_of("scores", name))
+                for name, one in found.readings().items()
+                if name in factors
             }
-            if "perplexity" in found and found.perplexity is not None:
+            if found.perplexity is not None:
                 changed["perplexity"] = self.perplexity(found.perplexity, changed["log_loss"])
             others = {name: changed.pop(name) for name in found.others}
             made = replace(found, **changed, others=others)
@@ -162,7 +163,10 @@ class Widening:
         elif isinstance(found, Means):
             made = replace(
                 found,
-                **{name: self.reading(found[name], factor[MEANS[name]], bounds_of(of, name)) for name in MEANS},
+                **{
+                    name: self.reading(one, factor[MEANS[name]], bounds_of(of, name))
+                    for name, one in found.readings().items()
+                },
             )
         elif isinstance(found, ExpectedScore):
             made = replace(found, excess=self.reading(found.excess, factor["excess"]))

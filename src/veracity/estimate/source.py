@@ -43,11 +43,12 @@ def source_divergence(reported: Means, source: Means) -> Means:
     """Return reported ÷ source for the three means."""
 
     def ratio(name: str) -> Reading:
-        if not source[name].known:
+        given, truth = reported.reading(name), source.reading(name)
+        if not truth.known:
             return unknown(NOT_GIVEN)
-        if not source[name] > 0.0:
+        if not truth > 0.0:
             return undefined("the source probability is 0: nothing to divide by")
-        return Reading(float(reported[name]) / float(source[name]), reason="a ratio of two means: no interval")
+        return Reading(float(given) / float(truth), reason="a ratio of two means: no interval")
 
     return three(ratio)
 

@@ -8,12 +8,22 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from veracity import words
 from veracity.data.whole_files import write_whole
+
+if TYPE_CHECKING:
+    from altair.typing import ChartType
+
+    from veracity.plots._style import Models
+    from veracity.plots.coupled import Coupled
+    from veracity.table import TableAssessment
+
+    Result: TypeAlias = Models | TableAssessment | Coupled | Sequence[Coupled]
 
 FIRST = "reliability"
 FORMATS = ("html", "png", "svg", "pdf", "json")
@@ -40,7 +50,7 @@ def module(name: str) -> ModuleType:
     return importlib.import_module(f"{__name__}.{name}")
 
 
-def chart(name: str | None, result: Any, *, theme: str = "light", **options: Any) -> Any:
+def chart(name: str | None, result: Result, *, theme: str = "light", **options: object) -> ChartType:
     """Return the picture `name` of a result, an Altair chart that opens offline, saved or in a notebook.
 
     Without a name it is the reliability chart, and the names of all pictures are printed.
@@ -58,12 +68,12 @@ def chart(name: str | None, result: Any, *, theme: str = "light", **options: Any
     return offline(made)
 
 
-def save(chart: Any, path: str | Path, **options: Any) -> None:
+def save(chart: ChartType, path: str | Path, *, scale: float = 2.0) -> None:
     """Write a chart as html (whole, no network), png, svg, pdf or json, by the ending of the name."""
-    write_whole(path, rendered(chart, Path(path).suffix.lstrip("."), **options))
+    write_whole(path, rendered(chart, Path(path).suffix.lstrip("."), scale=scale))
 
 
-def _clean(spec: Any) -> Any:
+def _clean(spec: object) -> object:
     """Return a picture without control characters, which would crash the renderer."""
     if isinstance(spec, dict):
         return {name: _clean(held) for name, held in spec.items()}
@@ -72,7 +82,7 @@ def _clean(spec: Any) -> Any:
     return words.clean(spec) if isinstance(spec, str) else spec
 
 
-def rendered(chart: Any, form: str, *, scale: float = 2.0) -> bytes:
+def rendered(chart: ChartType, form: str, *, scale: float = 2.0) -> bytes:
     """Return the chart in one of FORMATS."""
     import json
 
@@ -83,6 +93,6 @@ def rendered(chart: Any, form: str, *, scale: float = 2.0) -> bytes:
     spec = _clean(chart.to_dict())
     if form == "json":
         return json.dumps(spec, ensure_ascii=False, indent=1).encode()
-    how: dict[str, dict[str, Any]] = {"png": {"scale": scale}, "html": {"bundle": True}}
+    how: dict[str, dict[str, object]] = {"png": {"scale": scale}, "html": {"bundle": True}}
     made: str | bytes = getattr(vl_convert, f"vegalite_to_{form}")(spec, **how.get(form, {}))
     return made.encode() if isinstance(made, str) else made

@@ -6,11 +6,14 @@ import base64
 import json
 import math
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import altair as alt
+from altair.typing import ChartType
 
 from veracity import plots, words
 
@@ -24,25 +27,26 @@ class Offline:
     What Altair makes of it, such as `chart.properties(width=300)`, is one too.
     """
 
-    def save(self, path: str | Path, **options: Any) -> None:
+    def save(self, path: str | Path, *, scale: float = 2.0) -> None:
         """Write the chart as html (whole, no network), png, svg, pdf or json, by the ending of the name."""
-        plots.save(self, path, **options)
+        plots.save(cast(ChartType, self), path, scale=scale)
 
-    def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
+    def _repr_mimebundle_(self, *args: object, **options: object) -> object:
         """Return the chart for a notebook; as a renderer wants it that was chosen by `altair.renderers.enable`."""
         if alt.renderers.active != "default":
             return super()._repr_mimebundle_(*args, **options)  # type: ignore[misc]
-        still = base64.b64encode(plots.rendered(self, "png")).decode()
-        return {"text/html": notebook_html(self), "image/png": still}
+        chart = cast(ChartType, self)
+        still = base64.b64encode(plots.rendered(chart, "png")).decode()
+        return {"text/html": notebook_html(chart), "image/png": still}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self).__bases__[1], dict(self.__dict__))
 
 
-def offline(chart: Any) -> Any:
+def offline(chart: ChartType) -> ChartType:
     """Return the chart as one that is whole in itself."""
     object.__setattr__(
-        chart, "__class__", _offline_class(chart.__class__)
+        chart, "__class__", _offline_class(cast(type, chart.__class__))
     )  # altair's own setter writes into the picture
     return chart
 
@@ -52,13 +56,13 @@ def _offline_class(kind: type) -> type:
     return kind if issubclass(kind, Offline) else type(kind.__name__, (Offline, kind), {})
 
 
-def _restored(kind: type, held: dict[str, Any]) -> Any:
-    chart: Any = object.__new__(_offline_class(kind))
+def _restored(kind: type[ChartType], held: dict[str, Any]) -> ChartType:
+    chart: ChartType = object.__new__(_offline_class(cast(type, kind)))
     chart.__dict__.update(held)
     return chart
 
 
-def notebook_html(chart: Any) -> str:
+def notebook_html(chart: ChartType) -> str:
     """Return the chart as a piece of HTML: a still picture, which the script in it replaces by one that can be asked.
 
     The script has a scope of its own, so that a notebook can hold several.
@@ -74,7 +78,7 @@ def notebook_html(chart: Any) -> str:
     )
 
 
-def inline_json(value: Any) -> str:
+def inline_json(value: object) -> str:
     """Return JSON that cannot end the script element it is in, whatever the data are called.
 
     >>> inline_json({"name": "</script><b>"})
@@ -86,7 +90,7 @@ def inline_json(value: Any) -> str:
     return text
 
 
-def _drawable(value: Any) -> Any:
+def _drawable(value: object) -> object:
     """Return a value with the digits a picture can show, without infinities, undefined numbers and controls."""
     if isinstance(value, str):
         return words.clean(value)
@@ -99,8 +103,23 @@ def _drawable(value: Any) -> Any:
 
 @cache
 def runtime() -> str:
-    """Return Vega, Vega-Lite and vega-embed as one script, as shipped inside vl-convert."""
-    import vl_convert
+    """Return Vega, Vega-Lite and vega-embed as one script: that of the installed vl-convert.
 
-    bundle = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
+    Making it takes as long as the rest of a report, so the package holds it (`setup.py`); where it was built with
+    another version of vl-convert, or without it, the script is made here.
+    """
+    bundle = packaged_runtime()
+    if bundle is None:
+        import vl_convert
+
+        bundle = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
     return bundle.replace("</script", "<\\/script")
+
+
+def packaged_runtime() -> str | None:
+    """Return the script that the package was built with, if it is that of the installed vl-convert; else None."""
+    try:
+        held = files("veracity.plots").joinpath(f"runtime-{version('vl-convert-python')}.js")
+    except PackageNotFoundError:
+        return None
+    return held.read_text(encoding="utf-8") if held.is_file() else None

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
+from altair.typing import ChartType
 
 from veracity import words
+from veracity.results.assess import Assessments
+from veracity.results.assessment import Assessment
+from veracity.results.comparison import Comparison
 from veracity.words import ends, finite
 
 WIDTH, HEIGHT = 420, 320
@@ -16,8 +20,11 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, s
 DASHES: list[list[int]] = [[], [6, 3], [2, 2], [8, 3, 2, 3], [10, 2], [1, 3]]
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
 
-Rows = list[dict[str, Any]]
-Chart = Any  # altair has a type for each kind of layer; all of them will do
+Rows = list[dict[str, Any]]  # the data of a picture, one dict per mark
+Chart = ChartType
+Models = Assessment | Assessments | Comparison | Sequence[Assessment]
+Align = Literal["left", "center", "right"]
+Channel = Any  # of a mark: altair has a type for each channel
 Columns = Mapping[str, tuple[str, str]]  # {field: (title, d3 format; "" for text)}
 
 
@@ -88,20 +95,20 @@ THEMES = {"light": LIGHT, "dark": DARK}
 RISK_AXIS = ["Risk parameter r", "← punishes misses · forgives them →"]
 PROBABILITY = alt.Scale(domain=[0, 1], nice=False)
 GAVE, EXPECTED, RECALIBRATED = "gave", "expected", "recalibrated"  # the three sides of every mean
-SIDES = {GAVE: "reported", EXPECTED: "expected", RECALIBRATED: "measured"}
+SIDES = (GAVE, EXPECTED, RECALIBRATED)
 INTERVAL = {"low": ("low", ".4~g"), "high": ("high", ".4~g")}  # columns
 
 
-def models(result: Any) -> dict[str, Any]:
+def models(result: Models) -> dict[str, Assessment]:
     """Return {name: assessment} of one or several assessments."""
-    if isinstance(result, (list, tuple)):
-        return {name_of(one, i): one for i, one in enumerate(result)}
-    held: dict[str, Any] | None = getattr(result, "models", None)
-    return dict(held) if held is not None else {name_of(result): result}
+    if isinstance(result, (Assessments, Comparison)):
+        return dict(result.models)
+    held = [result] if isinstance(result, Assessment) else result
+    return {name_of(one, i): one for i, one in enumerate(held)}
 
 
-def name_of(result: Any, i: int = 0) -> str:
-    return str(getattr(result, "model", None) or ("forecasts" if i == 0 else f"forecasts {i + 1}"))
+def name_of(result: Assessment, i: int = 0) -> str:
+    return str(result.model or ("forecasts" if i == 0 else f"forecasts {i + 1}"))
 
 
 def present(rows: Rows, name: str, what: str) -> Rows:
@@ -111,17 +118,17 @@ def present(rows: Rows, name: str, what: str) -> Rows:
     return rows
 
 
-def event(result: Any) -> str | None:
+def event(result: Assessment) -> str | None:
     """Return the name of the event where there are two classes, else None."""
     return str(result.classes[1]) if result.classes and len(result.classes) == 2 else None
 
 
-def event_name(result: Any) -> str:
+def event_name(result: Assessment) -> str:
     """Return the name of the event of two classes, for titles."""
     return words.event_name(event(result))
 
 
-def reading(found: Any) -> dict[str, float | None]:
+def reading(found: float | None) -> dict[str, float | None]:
     """Return value and ends of a reading as fields of a row, None where unknown."""
     limits = ends(found)
     low, high = (None, None) if limits is None else (finite(limits[0]), finite(limits[1]))
@@ -147,7 +154,7 @@ def title(text: str, subtitle: str = "") -> alt.TitleParams:
     return alt.TitleParams(text=textwrap.wrap(text, 44), subtitle=textwrap.wrap(subtitle, 56) or alt.Undefined)
 
 
-def layered(heading: str, note: str, *layers: Chart, width: int = WIDTH, height: int = HEIGHT) -> Chart:
+def layered(heading: str, note: str, *layers: alt.Chart, width: int = WIDTH, height: int = HEIGHT) -> Chart:
     """Return the layers as one picture with a heading and a note below it."""
     return alt.layer(*layers).properties(width=width, height=height, title=title(heading, note))
 
@@ -159,29 +166,29 @@ def panels(heading: str, note: str, rows: Rows, draw: Callable[[str, Rows], Char
     return alt.vconcat(*drawn).properties(title=title(heading, note))
 
 
-def rule(axis: str, at: float, kind: str = "reference", **mark: Any) -> Chart:
+def rule(axis: str, at: float, kind: str = "reference") -> alt.Chart:
     """Return a line across the picture at a place of the axis "x" or "y"."""
-    return points([{axis: at}]).mark_rule(style=kind, **mark).encode(**{axis: f"{axis}:Q"})
+    return points([{axis: at}]).mark_rule(style=kind).encode(**{axis: f"{axis}:Q"})
 
 
-def diagonal() -> Chart:
+def diagonal() -> alt.Chart:
     corners = points([{"x": 0, "y": 0}, {"x": 1, "y": 1}])
     return corners.mark_line(style="reference", clip=True).encode(x="x:Q", y="y:Q")
 
 
-def note(x: float, y: float, text: str, **mark: Any) -> Chart:
+def note(x: float, y: float, text: str, align: Align) -> alt.Chart:
     """Return a note inside a picture of the unit square."""
     place = points([{"x": x, "y": y, "text": text}])
-    return place.mark_text(style="half", **mark).encode(x="x:Q", y="y:Q", text="text:N")
+    return place.mark_text(style="half", align=align).encode(x="x:Q", y="y:Q", text="text:N")
 
 
-def risk_marks() -> list[Chart]:
+def risk_marks() -> list[alt.Chart]:
     """Return the named places of the log loss and the Brier score on the risk axis."""
     named = points([{"r": r, "name": name} for r, name in ((0, "log"), (1, "Brier"))])
     return [named.mark_rule(style="guide", opacity=0.6).encode(x="r:Q"), names_above(named)]
 
 
-def names_above(marks: Chart, align: str = "left", dx: int = 4) -> Chart:
+def names_above(marks: alt.Chart, align: Align = "left", dx: int = 4) -> alt.Chart:
     """Return the names of places on the risk axis, at the top of the picture."""
     text = marks.mark_text(style="note", align=align, dx=dx, dy=2, baseline="top", fontSize=11)
     return text.encode(x="r:Q", y=alt.value(0), text="name:N")
@@ -192,7 +199,7 @@ def legend_columns(names: Sequence[str]) -> int:
     return 1 if max(map(len, names), default=0) > 18 else 2
 
 
-def by(field: str, domain: Sequence[str], *channels: str, **how: Any) -> dict[str, Any]:
+def by(field: str, domain: Sequence[str], *channels: str, **how: object) -> dict[str, Any]:
     """Return the encodings of a field, such as "color" and "shape", in the order of the domain; colours by the theme.
 
     The first dash is solid and has no pattern, which would print slowly.
@@ -208,7 +215,7 @@ def by(field: str, domain: Sequence[str], *channels: str, **how: Any) -> dict[st
     return made
 
 
-def dots(points: Chart, size: int, **encoded: Any) -> Chart:
+def dots(points: alt.Chart, size: int, **encoded: Channel) -> alt.Chart:
     return points.mark_point(filled=True, size=size, opacity=1).encode(**encoded)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import altair as alt
 
@@ -51,7 +50,7 @@ def _projections(tangents: style.Rows, bottom: float, x: alt.X, y: alt.Y) -> sty
     return lines.encode(x=x, y=y, y2="bottom:Q")
 
 
-def _psep(result: TableAssessment, bottom: float, x: alt.X, y: alt.Y) -> list[style.Chart]:
+def _psep(result: TableAssessment, bottom: float, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     """Return the segment between the shares of the event after the best and the worst forecast, with its length."""
     best, worst = (float(result.predictive_values[i, -1]) for i in (0, -1))
     label = f"PSEP {number(result.psep)}"
@@ -63,12 +62,12 @@ def _psep(result: TableAssessment, bottom: float, x: alt.X, y: alt.Y) -> list[st
     ]
 
 
-def _intercepts(ends: style.Rows, x: alt.X, y: alt.Y) -> list[style.Chart]:
+def _intercepts(ends: style.Rows, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     """Return labels with the values of the tangents at 0 and 1."""
     layers = []
     for at, rises in itertools.product((0, 1), (False, True)):  # above or below, where the line does not run
         some = [{**end, "text": number(end["g"])} for end in ends if (end["p"], end["rises"]) == (at, rises)]
-        align: Any = "right" if at else "left"
+        align: style.Align = "right" if at else "left"
         text = style.points(some).mark_text(
             style="note", align=align, dx=-10 if at else 10, dy=-8 if rises == bool(at) else 12
         )

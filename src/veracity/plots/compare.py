@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 
+from veracity.data.records import Level
 from veracity.plots import _style as style
+from veracity.results.assessment import Assessment
 from veracity.words import finite, percent
 
 OF, ORDER, TITLE = "models", 0, "Models side by side"
@@ -17,25 +17,24 @@ MOST = 20  # models that are drawn: the ten best and the ten worst
 LEAST_ROOM, MOST_ROOM, LETTER = 120, 220, 7  # pixels for names of models, and for a letter of them
 
 
-def _ranked(result: Any) -> list[tuple[str, Any]]:
+def _ranked(result: style.Models) -> list[tuple[str, Assessment]]:
     """Return the models by typical probability, best first; the best and worst of many."""
     models = style.models(result).items()
     ranked = sorted(models, key=lambda item: -(finite(item[1].reported.geometric_accuracy) or 0.0))
     return ranked if len(ranked) <= MOST else ranked[: MOST // 2] + ranked[-MOST // 2 :]
 
 
-def typical_rows(result: Any, **fields: Any) -> style.Rows:
+def typical_rows(result: Assessment | Level, **fields: object) -> style.Rows:
     """Return the known typical probabilities of one result, each with these fields."""
     found = []
-    for side in DRAWN:
-        means = getattr(result, style.SIDES[side])
-        typical = style.reading(means and means.geometric_accuracy)
+    for side, means in ((style.GAVE, result.reported), (style.EXPECTED, result.expected)):
+        typical = style.reading(means.geometric_accuracy)
         if typical["value"] is not None:
             found.append({**fields, "side": side, **typical})
     return found
 
 
-def typical_layers(found: style.Rows, y: alt.Y, columns: style.Columns) -> list[style.Chart]:
+def typical_layers(found: style.Rows, y: alt.Y, columns: style.Columns) -> list[alt.Chart]:
     """Return dots with intervals, a line of the picture for each value of y."""
     x = alt.X("value:Q", scale=style.PROBABILITY, title="Typical probability of the outcome")
     colour, shape = style.by("side", DRAWN, "color"), style.by("side", DRAWN, "shape")
@@ -51,11 +50,11 @@ def named_models(names: list[str]) -> tuple[alt.Y, dict[str, int]]:
     return y, {"width": style.WIDTH - 60 - (room - LEAST_ROOM), "height": max(80, 34 * len(names))}
 
 
-def rows(result: Any) -> style.Rows:
+def rows(result: style.Models) -> style.Rows:
     return [row for model, one in _ranked(result) for row in typical_rows(one, model=model)]
 
 
-def caption(result: Any) -> str:
+def caption(result: style.Models) -> str:
     """Return the models that gave the outcome most and least."""
     ranked = _ranked(result)
     if len(ranked) < 2:
@@ -68,7 +67,7 @@ def caption(result: Any) -> str:
     )
 
 
-def chart(result: Any) -> style.Chart:
+def chart(result: style.Models) -> style.Chart:
     """Each model's typical probability, highest first."""
     found = style.present(rows(result), "compare", "means")
     y, size = named_models(list(dict.fromkeys(row["model"] for row in found)))

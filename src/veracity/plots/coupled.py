@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import altair as alt
 import numpy as np
+from numpy.typing import NDArray
 
+from veracity.formulas.distributions import CoupledExponential, CoupledNormal
 from veracity.plots import _style as style
 
 OF, ORDER, TITLE = "distribution", 0, "Coupled distributions"
@@ -14,15 +16,18 @@ COLUMNS = {"name": ("distribution", ""), "x": ("x", ".4~g"), "density": ("densit
 POINTS = 161
 
 
-def _all(result: Any) -> list[Any]:
-    return list(result) if isinstance(result, (list, tuple)) else [result]
+Coupled = CoupledNormal | CoupledExponential
 
 
-def _name(distribution: Any) -> str:
+def _all(result: Coupled | Sequence[Coupled]) -> list[Coupled]:
+    return [result] if isinstance(result, Coupled) else list(result)
+
+
+def _name(distribution: Coupled) -> str:
     return f"κ = {float(distribution.kappa):.3g}".replace("-", "−")
 
 
-def rows(result: Any) -> style.Rows:
+def rows(result: Coupled | Sequence[Coupled]) -> style.Rows:
     """Densities four scales to either side of the centre."""
     found = []
     for distribution in _all(result):
@@ -33,12 +38,12 @@ def rows(result: Any) -> style.Rows:
     return found
 
 
-def _matrix(distribution: Any) -> Any:
+def _matrix(distribution: Coupled) -> NDArray[np.float64]:
     scale = distribution.scale
-    return np.square(scale) if np.ndim(scale) == 0 else scale
+    return np.asarray(np.square(scale) if np.ndim(scale) == 0 else scale, dtype=np.float64)
 
 
-def chart(result: Any) -> style.Chart:
+def chart(result: Coupled | Sequence[Coupled]) -> style.Chart:
     """Densities of one or several one-dimensional distributions; rules: their generalized means."""
     curves = rows(result)
     means = [{"name": _name(d), "density": float(d.generalized_mean())} for d in _all(result)]

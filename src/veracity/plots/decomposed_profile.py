@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import accumulate, pairwise
-from typing import Any
 
 import altair as alt
 
 from veracity.measures import quantity
 from veracity.plots import _style as style
+from veracity.results.assessment import Assessment
 from veracity.words import finite, percent
 
 OF, ORDER, TITLE, FOLDED = "assessment", 80, "Parts of the loss along the risk axis", True
@@ -28,15 +29,15 @@ COLUMNS = {
 }
 
 
-def rows(result: Any) -> style.Rows:
-    profile = result.decomposed_profile
-    if profile is None:
-        return []
-    held = [name for name in COLUMNS if getattr(profile, name)]
-    return [{name: finite(getattr(profile, name)[i]) for name in held} for i in range(len(profile.r))]
+def rows(result: Assessment) -> style.Rows:
+    p = result.decomposed_profile
+    losses = {"adjustment": p.adjustment, "post_calibration": p.post_calibration, "refinement": p.refinement}
+    terms = {"resolution": p.resolution, "reliability": p.reliability, "within": p.within}
+    curves = {"r": p.r, **losses, "remainder": p.remainder, **terms}
+    return [{name: finite(values[i]) for name, values in curves.items() if values} for i in range(len(p.r))]
 
 
-def caption(result: Any) -> str:
+def caption(result: Assessment) -> str:
     """Return the share of the log loss that is miscalibration, and where it is largest."""
     whole = _whole(rows(result))
     if not whole:
@@ -62,7 +63,7 @@ def _near(whole: style.Rows) -> style.Rows:
     """
     reach, names = 2 * CUT, list(reversed(PARTS))  # from the bottom
 
-    def heights(row: dict[str, Any]) -> list[float]:
+    def heights(row: Mapping[str, float]) -> list[float]:
         return list(accumulate(max(row[name], 0.0) for name in names))
 
     kept = whole[:1]
@@ -80,7 +81,7 @@ def _near(whole: style.Rows) -> style.Rows:
     return limited
 
 
-def chart(result: Any) -> style.Chart:
+def chart(result: Assessment) -> style.Chart:
     """Stacked shares of the baseline's loss over r in [-2/3, 2]; shares of different r can be compared."""
     wide = style.present(rows(result), "decomposed_profile", "decomposed risk profile")
     order = list(PARTS.values())

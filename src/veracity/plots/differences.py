@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 
 from veracity import words
 from veracity.plots import _style as style
 from veracity.plots.compare import named_models
+from veracity.results.comparison import Comparison
 from veracity.words import RULES, capital, finite
 
 OF, ORDER, TITLE = "comparison", 0, "Differences on the same cases"
@@ -23,28 +22,30 @@ CLEAR, CHANCE = "clear", "may be chance"
 MOST = 20  # models that are drawn, the best first
 
 
-def rows(result: Any) -> style.Rows:
+def rows(result: Comparison) -> style.Rows:
     record = result.record
     rule, name = words.comparison.judged_by(record), words.comparison.anchor(record)
     found = []
     for other in words.comparison.others(record)[:MOST]:
         d = words.comparison.difference(record, other, name, rule)
         if d is not None and finite(d.value) is not None and d.low is not None:
-            level = next(iter(result.models.values())).level or 0.95
+            level = next(iter(result.models.values())).level
             clear = CLEAR if d.p_adjusted is not None and d.p_adjusted < 1.0 - level else CHANCE
             limits = {"value": d.value, "low": d.low, "high": d.high}
             found.append({"model": other, **limits, "p": d.p_adjusted, "clear": clear})
     return found
 
 
-def intervals(points: style.Chart, x: alt.X, y: alt.Y, size: int, columns: style.Columns, **shape: Any) -> style.Chart:
+def intervals(
+    points: alt.Chart, x: alt.X, y: alt.Y, size: int, columns: style.Columns, **shape: style.Channel
+) -> list[alt.Chart]:
     """Return differences with their intervals on both sides of the line of no difference."""
     limits = points.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q", y=y)
     dots = style.dots(points, size, x=x, y=y, **shape, tooltip=style.tips(columns))
-    return alt.layer(style.rule("x", 0), limits, dots)
+    return [style.rule("x", 0), limits, dots]
 
 
-def caption(result: Any) -> str:
+def caption(result: Comparison) -> str:
     """Return how many models are clearly worse and which tie."""
     found, record = rows(result), result.record
     name, rule = words.comparison.anchor(record), words.comparison.judged_by(record)
@@ -62,7 +63,7 @@ def caption(result: Any) -> str:
     return f"{capital(text)} ({RULES[rule]})." if text else ""
 
 
-def chart(result: Any) -> style.Chart:
+def chart(result: Comparison) -> style.Chart:
     """Difference with interval for each model; right of the line is worse."""
     found = style.present(rows(result), "differences", "differences that could be tested")
     record = result.record
@@ -72,4 +73,4 @@ def chart(result: Any) -> style.Chart:
     domain = [which for which in (CLEAR, CHANCE) if any(row["clear"] == which for row in found)]
     points = style.points(found).encode(**style.by("clear", domain, "color"))
     drawn = intervals(points, x, y, 80, COLUMNS, **style.by("clear", domain, "shape"))
-    return style.layered(TITLE, f"Right of the line: worse than {name}. Left: better.", *drawn.layer, **size)
+    return style.layered(TITLE, f"Right of the line: worse than {name}. Left: better.", *drawn, **size)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 
 from veracity.plots import _style as style
+from veracity.results.assessment import Assessment
 from veracity.words import expectation, finite
 
 OF, ORDER, TITLE, FOLDED = "assessment", 75, "Observed minus expected score", True
@@ -18,9 +17,9 @@ COLUMNS = {
 }
 
 
-def rows(result: Any) -> style.Rows:
+def rows(result: Assessment) -> style.Rows:
     profile = result.risk_profile
-    if profile is None or not profile.score_excess or not profile.score_excess_by_chance:
+    if not profile.score_excess or not profile.score_excess_by_chance:
         return []
     held = zip(profile.r, profile.score_excess, profile.score_excess_by_chance, strict=True)
     return [
@@ -30,12 +29,12 @@ def rows(result: Any) -> style.Rows:
     ]
 
 
-def caption(result: Any) -> str:
+def caption(result: Assessment) -> str:
     """Return whether the log loss was worse or better than expected, where chance does not explain it."""
-    return expectation(result.scores, result.expected_scores, result.verdict_detail)
+    return expectation(result.scores, result.expected.scores, result.verdict_detail)
 
 
-def chart(result: Any) -> style.Chart:
+def chart(result: Assessment) -> style.Chart:
     """Observed minus expected score over r in [-1/2, 2], divided by the reach of calibrated forecasts."""
     points = style.present(rows(result), "expected_scores", "expected scores")
     x = alt.X("r:Q", title=style.RISK_AXIS, scale=alt.Scale(domain=[-0.5, 2], nice=False))

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 
 from veracity.measures import MEANS, SHORT_MEANS
 from veracity.plots import _style as style
+from veracity.results.assessment import Assessment
 from veracity.words import finite, percent
 
 OF, ORDER, TITLE, FOLDED = "assessment", 90, "With a minimum probability", True
 COLUMNS = {"floor": ("minimum probability", "~g"), **{name: (label, ".4~g") for name, label in MEANS.items()}}
 
 
-def rows(result: Any) -> style.Rows:
-    return [{name: finite(getattr(row, name)) for name in COLUMNS} for row in result.floors or ()]
+def rows(result: Assessment) -> style.Rows:
+    """Return the means at each minimum; nothing where there are no cases."""
+    return [
+        {"floor": one.floor, "decisiveness": finite(one.decisiveness)}
+        | {"geometric_accuracy": finite(one.geometric_accuracy), "robustness": finite(one.robustness)}
+        for one in result.floors
+        if finite(one.decisiveness) is not None
+    ]
 
 
-def caption(result: Any) -> str:
+def caption(result: Assessment) -> str:
     """Return the mean that a minimum probability changes most."""
     sweep = sorted(rows(result), key=lambda row: row["floor"])
     if len(sweep) < 2:
@@ -35,7 +40,7 @@ def caption(result: Any) -> str:
     )
 
 
-def chart(result: Any) -> style.Chart:
+def chart(result: Assessment) -> style.Chart:
     """Sweep of the minimum; a mean that jumps with a small one is decided by few rows."""
     sweep = style.present(rows(result), "floors", "sweep of the minimum probability")
     order = [f"{row['floor']:g}" for row in sorted(sweep, key=lambda row: row["floor"])]

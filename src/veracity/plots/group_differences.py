@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 
 from veracity import words
 from veracity.plots import _style as style
 from veracity.plots.differences import intervals
+from veracity.results.comparison import Comparison
 from veracity.words import finite
 
 OF, ORDER, TITLE = "comparison", 1, "Differences by group"
@@ -16,13 +15,13 @@ COLUMNS = {"column": ("column", ""), "group": ("group", ""), "value": ("differen
 MOST = 24  # groups of one column that are drawn
 
 
-def pair(result: Any) -> tuple[str, str] | None:
+def pair(result: Comparison) -> tuple[str, str] | None:
     """Return the best or the reference, and the next model of the ranking."""
     other = next(iter(words.comparison.others(result.record)), None)
     return None if other is None else (other, words.comparison.anchor(result.record))
 
 
-def rows(result: Any) -> style.Rows:
+def rows(result: Comparison) -> style.Rows:
     found = []
     shown = pair(result)
     for column, levels in result.record.groups.items() if shown else ():
@@ -30,13 +29,13 @@ def rows(result: Any) -> style.Rows:
             d = words.comparison.among(differences, *shown) if shown else None
             if d is not None and finite(d.value) is not None:
                 limits = {"value": d.value, "low": d.low, "high": d.high}
-                found.append({"column": str(column), "group": str(level), **limits})
+                found.append({"column": column, "group": level, **limits})
     return found
 
 
-def caption(result: Any) -> str:
+def caption(result: Comparison) -> str:
     """Return where which of the two is better."""
-    level = next(iter(result.models.values())).level or 0.95
+    level = next(iter(result.models.values())).level
     return " ".join(
         f"By {column}: {said}"
         for column in result.record.groups
@@ -44,7 +43,7 @@ def caption(result: Any) -> str:
     )
 
 
-def chart(result: Any) -> style.Chart:
+def chart(result: Comparison) -> style.Chart:
     """One panel per column."""
     found = style.present(rows(result), "group_differences", "groups (give --group)")
     other, name = pair(result) or ("", "")
@@ -54,7 +53,7 @@ def chart(result: Any) -> style.Chart:
     def panel(column: str, part: style.Rows) -> style.Chart:
         y = alt.Y("group:N", title=column, axis=alt.Axis(labelLimit=110, labelOverlap=False))
         drawn = intervals(style.points(part), x, y, 70, COLUMNS)
-        return drawn.properties(width=style.WIDTH - 60, height=max(60, 30 * len(part)))
+        return alt.layer(*drawn).properties(width=style.WIDTH - 60, height=max(60, 30 * len(part)))
 
     note = f"Right of the line: {other} is worse than {name} in this group."
     return style.panels(TITLE, note, found, panel)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 
 from veracity.plots import _style as style
 from veracity.plots import compare
+from veracity.results.assessment import Assessment
 from veracity.words import number, percent, stability
 
 OF, ORDER, TITLE = "assessment", 10, "Given and expected by group"
@@ -21,20 +20,20 @@ COLUMNS = {
 MOST = 24  # groups of one column that are drawn, the largest first
 
 
-def rows(result: Any) -> style.Rows:
+def rows(result: Assessment) -> style.Rows:
     found: style.Rows = []
-    for column, group in (result.groups or {}).items():
+    for column, group in result.groups.items():
         for level, part in sorted(group.levels.items(), key=lambda item: -item[1].n)[:MOST]:
-            whole = {"column": str(column), "group": str(level), "n": part.n, "verdict": part.verdict or ""}
+            whole = {"column": column, "group": level, "n": part.n, "verdict": part.verdict}
             found += compare.typical_rows(part, **whole)
     return found
 
 
-def caption(result: Any) -> str:
+def caption(result: Assessment) -> str:
     """Return the worst group of each column, and whether its groups differ."""
     said = []
-    for column, group in (result.groups or {}).items():
-        if group.worst not in group.levels:
+    for column, group in result.groups.items():
+        if group.worst is None or group.worst not in group.levels:
             continue
         worst = group.levels[group.worst]
         said.append(
@@ -45,7 +44,7 @@ def caption(result: Any) -> str:
     return " ".join(said)
 
 
-def chart(result: Any) -> style.Chart:
+def chart(result: Assessment) -> style.Chart:
     """One panel per column; the 24 largest groups of each."""
     found = style.present(rows(result), "groups", "groups (give --group)")
 

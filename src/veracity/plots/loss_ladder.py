@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 
+from veracity.data.reading import Reading
+from veracity.data.records import Losses
 from veracity.measures import quantity
 from veracity.plots import _style as style
-from veracity.words import RULES, capital, decimals, finite, number, percent, value
+from veracity.results.assessment import Assessment
+from veracity.words import RULES, SCORE_OF, capital, decimals, finite, number, percent, value
 
 OF, ORDER, TITLE = "assessment", 40, "Loss ladder"
 COLUMNS = {"part": ("part", ""), "value": ("loss", ".4~g"), **style.INTERVAL, "remedy": ("what removes it", "")}
@@ -26,16 +27,16 @@ SAVED, LEFT = "saved by a remedy", "all, and what remains"
 NEGLIGIBLE = 5e-7
 
 
-def _losses(result: Any) -> tuple[str, Any]:
+def _losses(result: Assessment) -> tuple[str, Losses | None]:
     """Return the rule and its losses: the log loss, or the Brier score where the log loss is infinite."""
     for rule in RULES:
         losses = result.losses(rule)
-        if losses is not None and finite(losses.L) is not None:
+        if finite(losses.L) is not None:
             return rule, losses
     return "log", None
 
 
-def rows(result: Any) -> style.Rows:
+def rows(result: Assessment) -> style.Rows:
     """Return the steps from all of the loss down to what remains; each begins where the one before ended."""
     _, losses = _losses(result)
     if losses is None:
@@ -46,18 +47,19 @@ def rows(result: Any) -> style.Rows:
     steps = [_step("L", losses.L, 0.0, top, digits)]
     parts = ("AL", "PCL") if finite(losses.PCL) is not None else ("CL",)
     for name in (*parts, *(("GL",) if split else ()), "remainder"):
-        size = finite(losses[name]) if name in losses else None
+        loss = losses.readings().get(name)
+        size = finite(loss)
         if size is not None and not (name == "remainder" and abs(size) < NEGLIGIBLE):
             end = max(top - size, 0.0)
-            steps.append(_step(name, losses[name], end, top, digits))
+            steps.append(_step(name, loss, end, top, digits))
             top = end
-    last = "IL" if split else "RL"
-    if (size := finite(losses[last])) is not None:
-        steps.append(_step(last, losses[last], 0.0, max(size, 0.0), digits))
+    last, loss = ("IL", losses.IL) if split else ("RL", losses.RL)
+    if (size := finite(loss)) is not None:
+        steps.append(_step(last, loss, 0.0, max(size, 0.0), digits))
     return steps
 
 
-def _step(name: str, held: Any, start: float, stop: float, digits: int) -> dict[str, Any]:
+def _step(name: str, held: Reading | None, start: float, stop: float, digits: int) -> dict[str, object]:
     described = quantity(f"losses.{name}")
     part = described.label.replace("…", f"{quantity('losses.CL').label},")
     return {
@@ -71,7 +73,7 @@ def _step(name: str, held: Any, start: float, stop: float, digits: int) -> dict[
     }
 
 
-def caption(result: Any) -> str:
+def caption(result: Assessment) -> str:
     """Return how much recalibration saves of the loss, and what remains."""
     rule, losses = _losses(result)
     if losses is None:
@@ -91,7 +93,7 @@ def caption(result: Any) -> str:
     )
 
 
-def chart(result: Any) -> style.Chart:
+def chart(result: Assessment) -> style.Chart:
     """Waterfall of L = AL + PCL + GL + IL (KF15 section 5); GL + IL as one step where only their sum is known."""
     steps = style.present(rows(result), "loss_ladder", "finite losses")
     rule, _ = _losses(result)
@@ -99,7 +101,7 @@ def chart(result: Any) -> style.Chart:
     y = alt.Y("part:N", sort=order, axis=None, scale=alt.Scale(paddingInner=0.1))
     base = style.points(steps)
     name = RULES[rule]
-    layers: list[style.Chart] = [
+    layers: list[alt.Chart] = [
         base.mark_bar(height=16, yOffset=9).encode(
             x=alt.X("from:Q", title=capital(name), scale=alt.Scale(zero=True)),
             x2="to:Q",
@@ -110,7 +112,7 @@ def chart(result: Any) -> style.Chart:
         base.mark_text(style="note", align="left", baseline="middle", dy=-10, x=2).encode(y=y, text="label:N"),
     ]
     note = "From all of the loss down to what no recalibration removes."
-    baseline = finite(getattr(result.baseline, "log_loss" if rule == "log" else "brier", None))
+    baseline = finite(result.baseline.score(SCORE_OF[rule]))
     if baseline is not None:
         line = style.points([{"x": baseline, "name": "baseline"}]).mark_rule(style="reference")
         layers.append(line.encode(x="x:Q", tooltip=style.tips({"name": ("", ""), "x": ("", ".4~g")})))

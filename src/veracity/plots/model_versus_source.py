@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import altair as alt
 
+from veracity.data.papers import CurveMeans
 from veracity.measures import SHORT_MEANS
 from veracity.plots import _style as style
+from veracity.results.assessment import Assessment
 from veracity.words import finite
 
 OF, ORDER, TITLE, FOLDED = "assessment", 60, "Model versus source", True
@@ -31,38 +32,36 @@ BY_CLASS = {
 MOST_CLASSES = 6
 
 
-def rows(result: Any) -> style.Rows:
+def rows(result: Assessment) -> style.Rows:
     """Return the bins; where source probabilities are given, their mean in a bin is its source."""
     found = []
-    for one in result.bins or ():
+    for one in result.bins:
         source = one.source if one.ideal is None else one.ideal
         if finite(one.model) is not None and finite(source) is not None:
-            found.append({**dict(one), "source": source, "contribution": finite(one.contribution)})
+            found.append(dict(one.stated()) | {"source": source, "contribution": finite(one.contribution)})
     return found
 
 
-def _given(result: Any) -> bool:
-    return any(one.ideal is not None for one in result.bins or ())
+def _given(result: Assessment) -> bool:
+    return any(one.ideal is not None for one in result.bins)
 
 
-def measured_of(result: Any) -> Any:
+def measured_of(result: Assessment) -> Assessment | CurveMeans:
     """Return what holds measured means and spread ratio: the procedure of the preset, whose bins are drawn, or all."""
-    return next(iter((result.papers or {}).values()), result)
+    return result if result.papers.asked is None else result.papers.asked[1]
 
 
-def means(result: Any) -> style.Rows:
+def means(result: Assessment) -> style.Rows:
     """Return the three means that are known on both sides, model and source."""
     model, source = result.reported, result.source if _given(result) else measured_of(result).measured
-    if model is None or source is None:
-        return []
     marks = [
-        {"mean": label, "source": finite(getattr(source, name)), "model": finite(getattr(model, name))}
+        {"mean": label, "source": finite(source.reading(name)), "model": finite(model.reading(name))}
         for name, label in SHORT_MEANS.items()
     ]
     return sorted((row for row in marks if None not in row.values()), key=lambda row: -row["model"])
 
 
-def caption(result: Any) -> str:
+def caption(result: Assessment) -> str:
     """Return how many bins were predicted too high."""
     bins = rows(result)
     if not bins:
@@ -72,8 +71,8 @@ def caption(result: Any) -> str:
     return f"{high} of {len(bins)} bins lie above the dashed line: predicted higher than {against}."
 
 
-def _by_class(result: Any) -> style.Rows:
-    curves = result.curves.classwise if result.curves is not None else {}
+def _by_class(result: Assessment) -> style.Rows:
+    curves = result.curves.classwise
     if len(curves) > MOST_CLASSES:
         return []
     return [
@@ -83,7 +82,7 @@ def _by_class(result: Any) -> style.Rows:
     ]
 
 
-def line_of_means(marks: style.Rows, x: Any, y: Any, fields: tuple[str, str]) -> list[style.Chart]:
+def line_of_means(marks: style.Rows, x: alt.X, y: alt.Y, fields: tuple[str, str]) -> list[alt.Chart]:
     """Return a line through marks of the means, with names to their left, or to their right near the axis.
 
     `fields` are those of x and y. A single mean has no line.
@@ -95,7 +94,7 @@ def line_of_means(marks: style.Rows, x: Any, y: Any, fields: tuple[str, str]) ->
     line = style.points(marks).encode(x=x, y=y)
     crosses = line.mark_point(filled=True, size=110, shape="cross", style="mean-line", opacity=1)
     layers = [line.mark_line(strokeWidth=2.5, style="mean-line"), crosses.encode(tooltip=tooltips)]
-    sides: list[tuple[Any, int, style.Rows]] = [
+    sides: list[tuple[style.Align, int, style.Rows]] = [
         ("right", -9, [mean for mean in marks if mean[fields[0]] >= 0.3]),
         ("left", 9, [mean for mean in marks if mean[fields[0]] < 0.3]),
     ]
@@ -105,7 +104,7 @@ def line_of_means(marks: style.Rows, x: Any, y: Any, fields: tuple[str, str]) ->
     return layers
 
 
-def chart(result: Any) -> style.Chart:
+def chart(result: Assessment) -> style.Chart:
     """Bubbles: bins, larger where they cost more log loss; marks: the means, their line against 45° (N17 Fig 3)."""
     bins = style.present(rows(result), "model_versus_source", "bins")
     source = "given probability, mean of the bin" if _given(result) else "observed frequency of such forecasts"
@@ -113,7 +112,7 @@ def chart(result: Any) -> style.Chart:
     y = alt.Y("model:Q", scale=style.PROBABILITY, title="Model: predicted probability")
     size = alt.Size("contribution:Q", scale=alt.Scale(type="sqrt", range=[15, 900]), legend=None)
     bubbles = style.points(bins).mark_circle(style="quiet", opacity=0.45)
-    layers: list[style.Chart] = [style.diagonal(), bubbles.encode(x=x, y=y, size=size, tooltip=style.tips(COLUMNS))]
+    layers: list[alt.Chart] = [style.diagonal(), bubbles.encode(x=x, y=y, size=size, tooltip=style.tips(COLUMNS))]
     by_class = _by_class(result)
     if by_class:
         names = list(dict.fromkeys(row["class"] for row in by_class))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import altair as alt
 
 from veracity.data.records import CurvePoint
 from veracity.plots import _style as style
+from veracity.results.assessment import Assessment
 from veracity.words import count, share
 
 OF, ORDER, TITLE = "assessment", 0, "Reliability"
@@ -26,22 +26,20 @@ COLUMNS = {
 }
 
 
-def _points(result: Any) -> tuple[CurvePoint, ...]:
+def _points(result: Assessment) -> tuple[CurvePoint, ...]:
     """Return the curve of the event for two classes, of the pick for more."""
     curves = result.curves
-    if curves is None:
-        return ()
     event = style.event(result)
     if event is None:
-        return tuple(curves.top_label)
-    return tuple(curves.classwise.get(event) or curves.pooled)
+        return curves.top_label
+    return curves.classwise.get(event) or curves.pooled
 
 
-def rows(result: Any) -> style.Rows:
-    return [dict(point) for point in _points(result)]
+def rows(result: Assessment) -> style.Rows:
+    return [dict(point.stated()) for point in _points(result)]
 
 
-def caption(result: Any) -> str:
+def caption(result: Assessment) -> str:
     """Return predicted against observed as the picture shows it, and whether chance explains the difference."""
     points = [point for point in _points(result) if point.count]
     if not points:
@@ -54,7 +52,7 @@ def caption(result: Any) -> str:
         halves["of 50 % or more"] = [p for p in points if p.forecast >= 0.5]
         parts = [f"{name}: {_means(half, 'happened')}" for name, half in halves.items() if half]
         said = f"Points {'; '.join(parts)}."
-    return f"{said} {_outside(points, picks, getattr(result.verdict_detail, 'state', None))}"
+    return f"{said} {_outside(points, picks, result.verdict_detail.state)}"
 
 
 def _means(points: Sequence[CurvePoint], verb: str) -> str:
@@ -65,7 +63,7 @@ def _means(points: Sequence[CurvePoint], verb: str) -> str:
     return f"{share(predicted)} predicted on average, {share(observed)} {verb}"
 
 
-def _outside(points: Sequence[CurvePoint], picks: bool, state: str | None) -> str:
+def _outside(points: Sequence[CurvePoint], picks: bool, state: str) -> str:
     """Return how many points are outside the band, on which side, and the largest gap, as far as the tests agree."""
     outside = [point for point in points if not point.band_low <= point.observed <= point.band_high]
     found = state in ("found", "slight")
@@ -73,7 +71,7 @@ def _outside(points: Sequence[CurvePoint], picks: bool, state: str | None) -> st
         said = f"All {len(points)} points lie inside the grey band of chance"
         return f"{said}; the tests, which use all cases together, see more." if found else f"{said}."
     said = f"{len(outside)} of {count(len(points), 'point')} {'lies' if len(outside) == 1 else 'lie'} outside the band"
-    if state is not None and not found:
+    if not found:
         tests = "the tests, which take all cases together, with clusters or times where given"
         return f"{said}; {tests}, find no deviation beyond chance."
     below = sum(point.observed < point.forecast for point in outside)
@@ -88,14 +86,14 @@ def _outside(points: Sequence[CurvePoint], picks: bool, state: str | None) -> st
     return f"{said}{where}. The largest gap: {gap} in {count(largest.count, 'forecast')}."
 
 
-def chart(result: Any) -> style.Chart:
+def chart(result: Assessment) -> style.Chart:
     """Reliability diagram above the number of forecasts (band: outcomes redrawn from the forecasts)."""
     points = style.present(rows(result), "reliability", "reliability curve")
     event = style.event(result)
     said = f"Predicted probability of {'the pick' if event is None else style.event_name(result)}"
     happened = "Share of picks that were right" if event is None else f"Observed share of {style.event_name(result)}"
     above, below = ("too cautious", "too sure") if event is None else ("predicted too low", "predicted too high")
-    bars = [dict(bar) for bar in result.curves.sharpness]
+    bars = [dict(bar.stated()) for bar in result.curves.sharpness]
     above_bars = None if bars else said  # the bars have the same axis with its title
     x = alt.X("forecast:Q", scale=style.PROBABILITY, title=above_bars, axis=alt.Axis(format=".0%"))
     y = alt.Y("observed:Q", scale=style.PROBABILITY, title=happened, axis=alt.Axis(format=".0%"))

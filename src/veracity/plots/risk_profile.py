@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
 import altair as alt
 
@@ -26,33 +26,36 @@ LONG = {
 PLACES = {-2 / 3: "robustness", 0.0: "geometric_accuracy", 1.0: "decisiveness"}
 
 
-def rows(result: Any) -> style.Rows:
+def rows(result: style.Models) -> style.Rows:
     found = []
     models = style.models(result)
-    sides = list(style.SIDES.items())[: 2 if len(models) > 1 else 3]  # recalibrated, several models hardly differ
+    sides = style.SIDES[: 2 if len(models) > 1 else 3]  # recalibrated, several models hardly differ
     for model, one in models.items():
         profile = one.risk_profile
-        for side, key in sides if profile is not None else ():
-            values, nothing = getattr(profile, key), (None,) * len(profile.r)
-            if values is None:
-                continue
-            low, high = (getattr(profile, f"{key}_{end}") or nothing for end in ("low", "high"))
+        unknown = (math.nan,) * len(profile.r)
+        curves = {
+            style.GAVE: (profile.reported, profile.reported_low, profile.reported_high),
+            style.EXPECTED: (profile.expected, profile.expected_low, profile.expected_high),
+            style.RECALIBRATED: (profile.measured, profile.measured_low, profile.measured_high),
+        }
+        for side in sides:
+            values, low, high = curves[side]
             found += [
                 {"model": model, "side": side, "r": r, "mean": finite(m), "low": finite(a), "high": finite(b)}
-                for r, m, a, b in zip(profile.r, values, low, high, strict=True)
+                for r, m, a, b in zip(profile.r, values or unknown, low or unknown, high or unknown, strict=True)
                 if finite(m) is not None
             ]
     return found
 
 
-def caption(result: Any) -> str:
+def caption(result: style.Models) -> str:
     """Return how far the typical probability is from the expected one."""
     said = []
     for model, one in style.models(result).items():
-        gave, expected = (finite(getattr(side, "geometric_accuracy", None)) for side in (one.reported, one.expected))
+        gave, expected = finite(one.reported.geometric_accuracy), finite(one.expected.geometric_accuracy)
         if gave is not None and expected is not None:
             name = "it" if len(style.models(result)) == 1 else model
-            found = getattr(one.verdict_detail, "state", "") in ("found", "slight")
+            found = one.verdict_detail.state in ("found", "slight")
             said.append(f"{name} gave {_given_and_expected(gave, expected, found)}")
     typical = f" At r = 0 (typical) {'; '.join(said[:3])}." if said else ""
     return f"To the right misses are forgiven, to the left they decide.{typical}"
@@ -68,7 +71,7 @@ def _given_and_expected(gave: float, expected: float, found: bool) -> str:
     return f"{shown}, {beside} the {other} expected"
 
 
-def chart(result: Any) -> style.Chart:
+def chart(result: style.Models) -> style.Chart:
     """Risk profile P_r over r in [-2, 2]; r = 1, 0, -2/3 are the three means (RP section 3)."""
     points = style.present(rows(result), "risk_profile", "risk profile")
     names = list(dict.fromkeys(row["model"] for row in points))

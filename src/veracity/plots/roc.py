@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 
 from veracity.plots import _style as style
+from veracity.results.assessment import Assessment
 from veracity.words import finite, number
 
 OF, ORDER, TITLE = "assessment", 50, "Ranking (ROC)"
@@ -19,20 +18,18 @@ COLUMNS = {
 OBSERVED, PREDICTED = "observed", "predicted by the forecasts"
 
 
-def rows(result: Any) -> style.Rows:
+def rows(result: Assessment) -> style.Rows:
     """Return the corners of the curves; an infinite threshold (nothing called) is left empty."""
-    curves = result.curves
-    held = {OBSERVED: curves.roc, PREDICTED: curves.roc_predicted} if curves is not None else {}
+    curves = {OBSERVED: result.curves.roc, PREDICTED: result.curves.roc_predicted}
     return [
-        {**dict(point), "threshold": finite(point.threshold), "curve": name, "place": i}
-        for name, curve in held.items()
+        dict(point.stated()) | {"threshold": finite(point.threshold), "curve": name, "place": i}
+        for name, curve in curves.items()
         for i, point in enumerate(curve)
     ]
 
 
-def caption(result: Any) -> str:
-    area = finite(result.scores.auc) if result.scores is not None else None
-    if area is None:
+def caption(result: Assessment) -> str:
+    if finite(result.scores.auc) is None:
         return ""
     return (
         f"The area under the observed curve is {number(result.scores.auc)}: the share of pairs in which the case with "
@@ -40,7 +37,7 @@ def caption(result: Any) -> str:
     )
 
 
-def chart(result: Any) -> style.Chart:
+def chart(result: Assessment) -> style.Chart:
     """ROC curve: the share of events called against the share of non-events called."""
     points = style.present(rows(result), "roc", "ROC curve (it needs two classes)")
     names = [name for name in (OBSERVED, PREDICTED) if any(row["curve"] == name for row in points)]

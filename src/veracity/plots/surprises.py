@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 
 from veracity.plots import _style as style
+from veracity.results.assessment import Assessment
 from veracity.words import chance, count, place
 
 OF, ORDER, TITLE = "assessment", 20, "Biggest misses"
@@ -18,28 +17,28 @@ PLAIN = f"(datum.value < 1e-6 ? '1 in ' + {MANY} : format(datum.value, '~f'))"  
 GIVEN, RULED_OUT = "probability given", "ruled out (probability 0)"
 
 
-def rows(result: Any) -> style.Rows:
+def rows(result: Assessment) -> style.Rows:
     return [
         {"row": place(case).removeprefix("Row "), "outcome": str(case.outcome or ""), "probability": case.probability}
-        for case in result.surprises or ()
+        for case in result.surprises
     ]
 
 
-def caption(result: Any) -> str:
+def caption(result: Assessment) -> str:
     """Return the first case and the number of outcomes with probability 0."""
-    found = result.surprises or ()
+    found = result.surprises
     if not found:
         return ""
     zeros = sum(case.probability == 0 for case in found)
     worst = f"{place(found[0])} gave its outcome {chance(found[0].probability)}"
     said = f"{zeros} of these outcomes had been ruled out (probability 0)" if zeros else worst
-    others = max(len(result.classes or ()) - 1, 1)
-    if found[0].probability * others * (result.n or 0) < UNLIKELY:
+    others = max(len(result.classes) - 1, 1)
+    if found[0].probability * others * result.n < UNLIKELY:
         return f"{said}. Look at these cases first: they may be errors in the data."
     return f"{said}, the least of {count(result.n, 'case')}."
 
 
-def chart(result: Any) -> style.Chart:
+def chart(result: Assessment) -> style.Chart:
     """Up to 20 cases on a logarithmic scale; a probability of 0 is at the left edge and named."""
     found = style.present(rows(result), "surprises", "surprises")
     positive = [row["probability"] for row in found if row["probability"] > 0]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 
 from veracity.plots import _style as style
+from veracity.results.assessment import Assessment
 from veracity.words import finite, number, stability
 
 OF, ORDER, TITLE = "assessment", 11, "Observed and expected in time"
@@ -20,9 +19,9 @@ COLUMNS = {
 }
 
 
-def rows(result: Any) -> style.Rows:
+def rows(result: Assessment) -> style.Rows:
     found = []
-    for window in result.windows or ():
+    for window in result.windows:
         own = {"window": window.start, "n": window.n}
         loss = style.reading(window.log_loss)
         if loss["value"] is not None:
@@ -33,9 +32,9 @@ def rows(result: Any) -> style.Rows:
     return found
 
 
-def caption(result: Any) -> str:
+def caption(result: Assessment) -> str:
     """Return the windows with the lowest and the highest log loss, and whether calibration changes."""
-    known = [w for w in result.windows or () if finite(w.log_loss) is not None]
+    known = [w for w in result.windows if finite(w.log_loss) is not None]
     if len(known) < 2:
         return ""
     best, worst = (pick(known, key=lambda w: float(w.log_loss)) for pick in (min, max))
@@ -44,7 +43,7 @@ def caption(result: Any) -> str:
     return f"{said} {stability.drift_note(result.drift)}".strip()
 
 
-def chart(result: Any) -> style.Chart:
+def chart(result: Assessment) -> style.Chart:
     """One point per window, in the order of time."""
     found = style.present(rows(result), "windows", "windows (give --time and --window)")
     order = list(dict.fromkeys(row["window"] for row in found))

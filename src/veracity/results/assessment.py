@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 TERMS = ("uncertainty", "resolution", "reliability", "within")
 FLAT = (
-    *("scores", "skill", "reported", "expected", "expected_scores", "measured", "measured_plain", "divergence"),
+    *("scores", "skill", "reported", "expected", "measured", "divergence"),
     *("papers", "source", "source_divergence", "calibration_slope", "spread_ratio", "verdict_detail"),
     *("decomposition", "losses"),
 )
@@ -124,25 +124,18 @@ class Assessment(Presented):
         return self._shared.shown(found if bootstrap is None else bootstrap.of_means(found), "reported")
 
     @cached_property
-    def expected(self) -> records.Means:
-        """The same means as the forecaster expects of itself."""
-        return self._no_means if self._shared.nothing else self._shared.shown(self._shared.expected.means(), "expected")
-
-    @cached_property
-    def expected_scores(self) -> Mapping[str, records.ExpectedScore]:
-        """The score that the forecasts expect of themselves by rule, and how far the observed one exceeds it."""
-        return {key: self.expected_score(key) for key in (*RULES, *self._shared.further)}
+    def expected(self) -> records.ExpectedMeans:
+        """The same means as the forecaster expects of itself, and its expected scores beside the observed ones."""
+        held = self._shared
+        means = self._no_means if held.nothing else held.shown(held.expected.means(), "expected")
+        scores = {key: self._expected_score(key) for key in (*RULES, *held.further)}
+        return records.ExpectedMeans(**means.readings(), findings=means.findings, scores=scores)
 
     @cached_property
     def measured(self) -> records.Means:
         """The same means after recalibration: the refinement loss as a probability, (1 − r·RL)^(1/r)."""
         held = self._shared
         return held.shown_measured(held.measured.means()) if held.measured else held.no_measured_means
-
-    @cached_property
-    def measured_plain(self) -> records.Means:
-        """The measured means by the published procedure."""
-        return self._shared.as_published.measured
 
     @cached_property
     def divergence(self) -> records.Means:
@@ -154,9 +147,10 @@ class Assessment(Presented):
 
     @cached_property
     def papers(self) -> Papers:
-        """Measured means, divergence and spread ratio by the procedure of the paper that the preset names."""
-        preset = self._state.plan.preset
-        return Papers() if preset is None else Papers(**{preset: self._shared.as_published})
+        """Measured means, divergence and spread ratio by the procedures of the papers; that of the preset in JSON."""
+        preset, held = self._state.plan.preset, self._shared
+        found = {name: held.as_published if preset == name else None for name in ("N17", "CQ")}
+        return Papers(found["N17"], found["CQ"], held)
 
     @cached_property
     def source(self) -> records.Means:
@@ -248,12 +242,12 @@ class Assessment(Presented):
         return self._advised.fitted
 
     @cached_property
-    def loss_terms(self) -> Mapping[str, records.Losses]:
+    def _losses_by_rule(self) -> Mapping[str, records.Losses]:
         """The losses of KF15 by rule: log, Brier, and the r of the plan."""
         return {key: self._losses(key) for key in (*RULES, *self._shared.further)}
 
     @cached_property
-    def decompositions(self) -> Mapping[str, records.Decomposition]:
+    def _decompositions(self) -> Mapping[str, records.Decomposition]:
         """Uncertainty − resolution + reliability by rule."""
         return {key: self._decomposition(key) for key in (*RULES, *self._shared.further)}
 
@@ -319,7 +313,7 @@ class Assessment(Presented):
     def findings(self) -> tuple[Finding, ...]:
         """What must be known, from all sections that can tell."""
         found = [*self.scores.findings, *self.reported.findings, *self.measured.findings, *self.verdict_detail.findings]
-        found += [finding for losses in self.loss_terms.values() for finding in losses.findings]
+        found += [finding for losses in self._losses_by_rule.values() for finding in losses.findings]
         return unique(found)
 
     # -- any r ----------------------------------------------------------------------------------------------------
@@ -327,25 +321,16 @@ class Assessment(Presented):
     def losses(self, rule: str | float = "log") -> records.Losses:
         """Return the losses of KF15 Table 2 under "log", "brier" or any r > −1."""
         key = rule_key(rule)
-        return self.loss_terms[key] if key in self.loss_terms else self._losses(key)
+        return self._losses_by_rule[key] if key in self._losses_by_rule else self._losses(key)
 
     def decomposition(self, rule: str | float = "log") -> records.Decomposition:
         """Return loss = uncertainty − resolution + reliability + within under "log", "brier" or any r > −1."""
         key = rule_key(rule)
-        return self.decompositions[key] if key in self.decompositions else self._decomposition(key)
+        return self._decompositions[key] if key in self._decompositions else self._decomposition(key)
 
     def expected_at(self, r: float) -> Reading:
         """Return the expected mean of the probability of the outcome at r > −1."""
         return self._shared.shown(estimate.expected_at(self._state, r), "expected")
-
-    def expected_score(self, rule: str | float = "log") -> records.ExpectedScore:
-        """Return the score that the forecasts expect of themselves under "log", "brier" or any r > −1."""
-        key = rule_key(rule)
-        if "expected_scores" in vars(self) and key in self.expected_scores:
-            return self.expected_scores[key]
-        if self._shared.nothing:
-            return records.ExpectedScore(None, undefined(self._shared.nothing))
-        return self._shared.shown(estimate.expected_score(self._state, parameter_of(key)))
 
     def measured_at(self, r: float) -> Reading:
         """Return the measured mean of the probability of the outcome at r > −1: (1 − r·RL)^(1/r)."""
@@ -354,10 +339,6 @@ class Assessment(Presented):
             return held.no_measured_means.decisiveness
         found = held.measured.at(r)
         return held.shown_measured(records.Means(found, found, found)).decisiveness
-
-    def measured_by(self, curve: str = "bins", groups: str = "pooled") -> dict[str, Any]:
-        """Return the measured means by another curve (bins, width, isotonic), of all entries or "per class"."""
-        return estimate.measured_by(self._state, curve, groups)
 
     # -- as data --------------------------------------------------------------------------------------------------
 
@@ -423,6 +404,11 @@ class Assessment(Presented):
     @cached_property
     def _shared(self) -> Shared:
         return Shared.of(self._counted)
+
+    def _expected_score(self, key: str) -> records.ExpectedScore:
+        if self._shared.nothing:
+            return records.ExpectedScore(None, undefined(self._shared.nothing))
+        return self._shared.shown(estimate.expected_score(self._state, parameter_of(key)))
 
     def _losses(self, key: str) -> records.Losses:
         tally, plan = self._state, self._state.plan

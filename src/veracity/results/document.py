@@ -19,7 +19,7 @@ import numpy as np
 from veracity.data.findings import Finding, kind_of
 from veracity.data.places import Row
 from veracity.data.reading import Reading
-from veracity.data.records import RiskProfile, Scores, Section
+from veracity.data.records import RiskProfile, Scores, Section, document_fields
 
 Shown = TypeVar("Shown")
 
@@ -37,6 +37,8 @@ def plain(value: Any) -> Any:
         return value.to_dict()
     if isinstance(value, Finding):
         return _plain_finding(value)
+    if isinstance(value, Section):
+        return {name: plain(held) for name, held in value.stated()}
     if isinstance(value, Mapping):
         return {str(key): plain(value[key]) for key in value}
     if isinstance(value, np.ndarray):
@@ -122,9 +124,9 @@ def readings(section: Any, path: str) -> Iterator[dict[str, Any]]:
     """Yield every reading of a section as a flat row: name, value, low, high, method, reason."""
     if isinstance(section, Reading):
         yield {"name": path, "reason": None, **section.to_dict()}
-    elif isinstance(section, Mapping):
-        for key in section:
-            yield from readings(section[key], f"{path}.{key}")
+    elif isinstance(section, (Section, Mapping)):
+        for key, held in section.stated() if isinstance(section, Section) else section.items():
+            yield from readings(held, f"{path}.{key}")
 
 
 def without_intervals(section: Shown, reason: str = NO_CASES) -> Shown:
@@ -133,20 +135,25 @@ def without_intervals(section: Shown, reason: str = NO_CASES) -> Shown:
     if isinstance(section, Reading):
         stripped = Reading(float(section), reason=section.reason or reason, known=section.known)
     elif isinstance(section, Section):
-        names = [name for name in section if name in section.__dataclass_fields__]
-        changed = {name: without_intervals(section[name], reason) for name in names}
+        changed = {f.name: without_intervals(getattr(section, f.name), reason) for f in document_fields(type(section))}
         if isinstance(section, RiskProfile):
             changed |= {name: None for name in changed if name.endswith(("_low", "_high"))}
         stripped = replace(section, **changed)
+    elif isinstance(section, Mapping):
+        stripped = {name: without_intervals(held, reason) for name, held in section.items()}
     return stripped  # type: ignore[no-any-return]
 
 
 # -- back to records ------------------------------------------------------------------------------------------------
 
 
-@cache
 def hints(kind: type) -> dict[str, Any]:
     """Return the types of a record's fields."""
+    return _hints(kind)
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
@@ -222,7 +229,7 @@ def _finding(value: Any, where: str) -> Finding:
 
 
 def _record(kind: type, value: dict[str, Any], where: str) -> Any:
-    known = hints(kind)
+    known = {name: hint for name, hint in hints(kind).items() if not name.startswith("_")}
     lacking = [f.name for f in fields(kind) if is_required(f) and f.name not in value]
     unknown = [name for name in value if name not in known]
     if lacking or (unknown and kind is not Scores):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import types
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from enum import Enum
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from veracity.data.findings import SEVERITIES, Finding
 from veracity.data.reading import Reading
-from veracity.data.records import FINDINGS, Scores, Section
+from veracity.data.records import Scores, Section, document_fields
 from veracity.results.document import WORDS, hints, is_required
 
 SCHEMA, COMPARISON = "veracity/assessment/2", "veracity/comparison/2"
@@ -19,13 +19,13 @@ READING: dict[str, Any] = {"$ref": "#/$defs/reading"}
 # Names of the document, in its order, and the attributes that hold them.
 OPTIONAL = ("model",)  # sections that a document may lack
 SECTIONS = {
-    name: {"decomposition": "decompositions", "losses": "loss_terms", "fix": "advice"}.get(name, name)
+    name: {"decomposition": "_decompositions", "losses": "_losses_by_rule", "fix": "advice"}.get(name, name)
     for name in (
         "model", "n", "classes", "floor", "level", "scores", "skill", "baseline", "reported", "expected",
-        "expected_scores", "measured", "measured_plain", "divergence", "papers", "source", "source_divergence",
-        "calibration_slope", "spread_ratio", "verdict", "verdict_detail", "risk_profile", "floors", "decomposition",
-        "losses", "decomposed_profile", "corp", "calibration_error", "curves", "bins", "adjustment", "remedies", "fix",
-        "groups", "windows", "drift", "surprises", "findings", "provenance",
+        "measured", "divergence", "papers", "source", "source_divergence", "calibration_slope", "spread_ratio",
+        "verdict", "verdict_detail", "risk_profile", "floors", "decomposition", "losses", "decomposed_profile", "corp",
+        "calibration_error", "curves", "bins", "adjustment", "remedies", "fix", "groups", "windows", "drift",
+        "surprises", "findings", "provenance",
     )
 }  # fmt: skip
 
@@ -105,7 +105,7 @@ def schema_of(kind: Any) -> dict[str, Any]:
 
 def record_schema(kind: type) -> dict[str, Any]:
     """Return the JSON schema of a record by its fields."""
-    shown = [f for f in fields(kind) if f.name not in (FINDINGS, "others")]
+    shown = [f for f in document_fields(kind) if f.name != "others"]
     return {
         "type": "object",
         "description": (kind.__doc__ or "").strip().splitlines()[0],
@@ -124,8 +124,8 @@ def definitions(kinds: list[Any]) -> dict[str, Any]:
             visit(option)
         if isinstance(kind, type) and issubclass(kind, Section) and kind.__name__ not in found:
             found[kind.__name__] = record_schema(kind)
-            for hint in hints(kind).values():
-                visit(hint)
+            for f in document_fields(kind):
+                visit(hints(kind)[f.name])
 
     for kind in kinds:
         visit(kind)

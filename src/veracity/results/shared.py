@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import cast
 
 from veracity import estimate
-from veracity.data.papers import CurveMeans
+from veracity.data.papers import CurveMeans, CurveReadings
 from veracity.data.reading import Reading, undefined
 from veracity.data.records import Decomposition, ExpectedScore, Means, RiskProfile
 from veracity.data.stability import Group
@@ -141,6 +142,13 @@ class Shared:
         if not self.tally.plan.bootstrap:
             return None
         return Bootstrap(self.tally)
+
+    def __getstate__(self) -> dict[str, Tally]:
+        return {"tally": self.tally}
+
+    def by_curve(self, curve: str, per_class: bool) -> CurveReadings:
+        """Return the measured means by another curve, of all classes together or of each by itself."""
+        return cast(CurveReadings, estimate.measured_by(self.tally, curve, "per class" if per_class else "pooled"))
 
     @cached_property
     def as_published(self) -> CurveMeans:

@@ -7,49 +7,49 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from html import escape
-from importlib import import_module
 from itertools import count
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 from veracity import plots
 from veracity.data.whole_files import write_whole
-from veracity.show.blocks import Block
+from veracity.results.assess import Assessments
+from veracity.results.assessment import Assessment
+from veracity.results.comparison import Comparison
+from veracity.show import answer, comparison, models, tables
+from veracity.show.blocks import Block, Result
+from veracity.table import TableAssessment
 from veracity.words import clean
 
 PAGES = ("jinja2", "markupsafe", "altair", "vl_convert")  # libraries of pages and pictures
 
 
-def first_screen(result: Any) -> list[Block]:
+def first_screen(result: Result) -> list[Block]:
     """Return the blocks of the first screen; it computes no more than it shows."""
-    found: list[Block] = _page(result).summary(result)
-    return found
+    if isinstance(result, Assessment):
+        return answer.summary(result)
+    if isinstance(result, Comparison):
+        return comparison.summary(result)
+    return models.summary(result) if isinstance(result, Assessments) else tables.summary(result)
 
 
-def blocks(result: Any) -> list[Block]:
+def blocks(result: Result) -> list[Block]:
     """Return all blocks of an assessment, of several models, of a comparison or of a prediction table."""
-    found: list[Block] = _page(result).answer(result)
-    return found
+    if isinstance(result, Assessment):
+        return answer.answer(result)
+    if isinstance(result, Comparison):
+        return comparison.answer(result)
+    return models.answer(result) if isinstance(result, Assessments) else tables.answer(result)
 
 
-def _page(result: Any) -> ModuleType:
-    """Return the module with `summary` and `answer` of this kind of result."""
-    return import_module(f"veracity.show.{_kind(result)}")
-
-
-def _kind(result: Any) -> str:
-    told_by = {"comparison": "cases_needed", "tables": "predictive_values", "models": "models"}
-    return next((kind for kind, name in told_by.items() if hasattr(result, name)), "answer")
-
-
-def to_terminal(result: Any, width: int = 80, *, details: bool = False, **how: Any) -> str:
-    """Return the answer as text, as Markdown where rich is not installed; `how` are options of `terminal.render`."""
+def to_terminal(
+    result: Result, width: int = 80, *, details: bool = False, colour: bool = False, unicode: bool = True
+) -> str:
+    """Return the answer as text of at most `width` columns, as Markdown where rich is not installed."""
     from veracity.show import markdown, terminal
 
     found = blocks(result) if details else first_screen(result)
     try:
-        return terminal.render(found, width, details=details, **how)
+        return terminal.render(found, width, details=details, colour=colour, unicode=unicode)
     except ModuleNotFoundError as missing:
         if _library(missing) != "rich":
             raise
@@ -60,39 +60,38 @@ def _library(missing: ModuleNotFoundError) -> str:
     return (missing.name or "").partition(".")[0]
 
 
-def headline(result: Any) -> str:
+def headline(result: Result) -> str:
     """Return the verdict on one line, several models on one line each."""
     from veracity.show import terminal
-    from veracity.show.answer import sentences
 
-    if _kind(result) == "models":
+    if isinstance(result, Assessments):
         return "\n".join(f"{clean(str(name))}: {headline(a)}" for name, a in result.models.items())
-    return terminal.headline(sentences(result)[0] if _kind(result) == "answer" else first_screen(result))
+    return terminal.headline(answer.sentences(result)[0] if isinstance(result, Assessment) else first_screen(result))
 
 
-def to_markdown(result: Any) -> str:
+def to_markdown(result: Result) -> str:
     """Return the first screen as Markdown, with the recalibrations that help."""
     from veracity.show import markdown, specialists
 
-    remedies = specialists.remedy_table(result) if _kind(result) == "answer" else None
+    remedies = specialists.remedy_table(result) if isinstance(result, Assessment) else None
     return markdown.render([*first_screen(result), *([] if remedies is None else [remedies])])
 
 
-def to_csv(result: Any) -> str:
+def to_csv(result: Result) -> str:
     """Return every reading as CSV: model, name, value, low, high, method, reason."""
     from veracity.show import spreadsheet
 
-    return spreadsheet.of_table(result) if _kind(result) == "tables" else spreadsheet.render(result)
+    return spreadsheet.of_table(result) if isinstance(result, TableAssessment) else spreadsheet.render(result)
 
 
-def to_html(result: Any) -> str:
+def to_html(result: Result) -> str:
     """Return the page: one file that opens offline."""
     from veracity.show import html, specialists
 
-    return html.page([*blocks(result), *([] if _kind(result) == "tables" else [specialists.definitions()])])
+    return html.page([*blocks(result), *([] if isinstance(result, TableAssessment) else [specialists.definitions()])])
 
 
-def to_notebook(result: Any) -> str:
+def to_notebook(result: Result) -> str:
     """Return the first screen with its chart as a piece of HTML; plain text where no page can be made."""
     try:
         from veracity.show import html
@@ -104,7 +103,7 @@ def to_notebook(result: Any) -> str:
         return f"<pre>{escape(to_terminal(result))}</pre>"
 
 
-def report(result: Any, form: str = "html") -> bytes:
+def report(result: Result, form: str = "html") -> bytes:
     """Return the page as HTML, or printed as PDF."""
     page = to_html(result)
     if form.lower() != "pdf":
@@ -114,7 +113,7 @@ def report(result: Any, form: str = "html") -> bytes:
     return printed(page)
 
 
-def write(result: Any, path: str | Path) -> None:
+def write(result: Result, path: str | Path) -> None:
     """Write the page whole or not at all, as PDF where the name ends so."""
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
@@ -124,16 +123,17 @@ def write(result: Any, path: str | Path) -> None:
     write_whole(target, report(result, target.suffix.lstrip(".")))
 
 
-def pictures(result: Any) -> Iterator[tuple[str, bytes]]:
+def pictures(result: Result) -> Iterator[tuple[str, bytes]]:
     """Yield (file name, content) of every picture that the result has numbers for; models have a folder each."""
-    kinds = {"answer": ["assessment"], "tables": ["table"], "comparison": ["models", "comparison"]}
-    drawn = kinds.get(_kind(result), ["models"])
-    wanted = [("", result, name) for of in drawn for name in plots.names(of)]
-    if (models := getattr(result, "models", None)) is not None:
+    kinds: dict[type, list[str]] = {Assessment: ["assessment"], Assessments: ["models"]}
+    kinds |= {Comparison: ["models", "comparison"]}
+    drawn = next((names for kind, names in kinds.items() if isinstance(result, kind)), ["table"])
+    wanted: list[tuple[str, Result, str]] = [("", result, name) for of in drawn for name in plots.names(of)]
+    if isinstance(result, (Assessments, Comparison)):
         wanted.append(("", result, "risk_profile"))
-        folders = safe_names(models, taken={name for _, _, name in wanted})
+        folders = safe_names(result.models, taken={name for _, _, name in wanted})
         own = plots.names("assessment")
-        wanted += [(f"{folders[model]}/", a, name) for model, a in models.items() for name in own]
+        wanted += [(f"{folders[model]}/", a, name) for model, a in result.models.items() for name in own]
     for folder, one, name in wanted:
         for suffix, options in getattr(plots.module(name), "VARIANTS", {"": {}}).items():
             try:

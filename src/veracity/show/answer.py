@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from types import ModuleType
 
 from veracity import plots, words
-from veracity.measures import MEANS, quantity, scores
+from veracity.data.reading import Reading
+from veracity.data.stability import Group
+from veracity.measures import MEANS, Measure, quantity, scores
+from veracity.results.assessment import Assessment
 from veracity.show import commands, specialists
 from veracity.show.blocks import Block, Card, Cards, Chart, Contents, Details, Heading, Sentence
 from veracity.show.cells import Cell, Column, Interval, Label, Table, Title, Value, described, fewest, table
@@ -19,7 +22,7 @@ MOST_GROUPS = 15
 MOST_WINDOWS = 24  # the latest ones
 
 
-def summary(a: Any) -> list[Block]:
+def summary(a: Assessment) -> list[Block]:
     """Return the first screen; it asks an assessment for no more than it shows."""
     lead, rest = sentences(a)
     tables = [_score_table(a), _means_table(a), *specialists.paper_tables(a), *_group_tables(a), _window_table(a)]
@@ -27,7 +30,7 @@ def summary(a: Any) -> list[Block]:
     return [heading(a), *lead, _cards(a), Chart(plots.FIRST, a), *rest, Contents(), *kept]
 
 
-def answer(a: Any, charts: Sequence[str] | None = None) -> list[Block]:
+def answer(a: Assessment, charts: Sequence[str] | None = None) -> list[Block]:
     """Return everything that people can read about an assessment; `charts` limits the pictures to these names."""
     wanted = [module for module in plots.ordered("assessment") if charts is None or plots.name_of(module) in charts]
     pictures = [module for module in wanted if plots.name_of(module) != plots.FIRST and module.rows(a)]
@@ -35,7 +38,7 @@ def answer(a: Any, charts: Sequence[str] | None = None) -> list[Block]:
     return [*summary(a), *_sections(a, pictures), specialists.part(a, folded), *specialists.sources(a)]
 
 
-def _sections(a: Any, pictures: list[Any]) -> Iterator[Block]:
+def _sections(a: Assessment, pictures: list[ModuleType]) -> Iterator[Block]:
     """Yield the titled sections for every reader: recalibration, classes, pictures."""
     tables = {"Recalibration": specialists.remedy_table(a), "Classes": specialists.class_table(a)}
     after_groups = 15
@@ -48,18 +51,18 @@ def _sections(a: Any, pictures: list[Any]) -> Iterator[Block]:
 # -- the headline -----------------------------------------------------------------------------------------------------
 
 
-def heading(a: Any) -> Heading:
+def heading(a: Assessment) -> Heading:
     """Return the title, with cases, classes, the input and the date."""
     made = a.provenance
     inputs = _inputs(a)
     own = commands.named_after(a.model, inputs)
     inputs = [own] if own else inputs
     files = ", ".join(inputs[:3]) + (f" and {len(inputs) - 3} more" if len(inputs) > 3 else "")
-    classes = [str(name) for name in a.classes or ()]
+    classes = [str(name) for name in a.classes]
     named = ", ".join(classes) if len(classes) <= 4 else f"{classes[0]} … {classes[-1]}"
     parts = [
         files,
-        count(a.n, "case") if a.n is not None else "",
+        count(a.n, "case"),
         f"{count(len(classes), 'class', 'classes')}: {named}" if classes else "",
     ]
     name = str(a.model or "")
@@ -67,17 +70,17 @@ def heading(a: Any) -> Heading:
     return Heading(title, " · ".join(part for part in parts if part), words.day(made.date) if made is not None else "")
 
 
-def _inputs(a: Any) -> list[str]:
+def _inputs(a: Assessment) -> list[str]:
     """Return the names of the files that were read."""
     held = a.provenance.inputs if a.provenance is not None else ()
     paths = [str(one.get("path") or one.get("name") or "") for one in held]
     return [path.rpartition("/")[2] for path in paths if path]
 
 
-def sentences(a: Any) -> tuple[list[Sentence], list[Sentence]]:
+def sentences(a: Assessment) -> tuple[list[Sentence], list[Sentence]]:
     """Return the headline and the other conclusions: usefulness, fix, warnings."""
     detail = a.verdict_detail
-    verdict = words.verdict(a.verdict or "not measurable", detail)
+    verdict = words.verdict(a.verdict, detail)
     useful = words.usefulness(a.scores, a.skill, a.baseline)
     beside: tuple[words.Said | None, ...] = ()
     if _unstable(a):  # in place of the tick
@@ -89,9 +92,8 @@ def sentences(a: Any) -> tuple[list[Sentence], list[Sentence]]:
     worse = useful is not None and useful.mark == BAD
     if useful is not None and worse:  # said first of all
         lead.insert(0, Sentence(*useful, lead=True))
-    zeros = detail.zero_rows if detail is not None else 0
-    notes = [*beside, words.biggest_miss(a.surprises, zeros)]
-    notes += words.notes(a.findings or (), detail)
+    notes = [*beside, words.biggest_miss(a.surprises, detail.zero_rows)]
+    notes += words.notes(a.findings, detail)
     known = [said for said in notes if said is not None]
     more = words.Said(NOTICE, "Note", f"{count(len(known) - MOST_NOTES, 'more note')}: see the findings below.")
     rest = [None if worse else useful, _fix(a), *known[:MOST_NOTES]]
@@ -99,13 +101,13 @@ def sentences(a: Any) -> tuple[list[Sentence], list[Sentence]]:
     return lead, [Sentence(*said) for said in rest if said is not None]
 
 
-def _unstable(a: Any) -> bool:
+def _unstable(a: Assessment) -> bool:
     """Whether calibration differs by time or group though all cases together show no miscalibration."""
     differs = words.stability.drifting(a.drift) or bool(words.stability.differing(a.groups))
-    return differs and getattr(a.verdict_detail, "state", "") in UNSEEN
+    return differs and a.verdict_detail.state in UNSEEN
 
 
-def _fix(a: Any) -> words.Said | None:
+def _fix(a: Assessment) -> words.Said | None:
     """Return what to do, with a command that runs on the same input."""
     said = words.fix(a.advice, a.verdict_detail, changes=_unstable(a))
     if said is None or a.provenance is None or not said.command:
@@ -113,33 +115,31 @@ def _fix(a: Any) -> words.Said | None:
     return said._replace(command=commands.ready(said.command, a.provenance.given, a.model, _inputs(a)))
 
 
-def _cards(a: Any) -> Cards:
+def _cards(a: Assessment) -> Cards:
     """Return four questions with their answers."""
     made = [_useful_card(a), _calibration_card(a), _fix_card(a), _sure_card(a)]
     return Cards(tuple(card for card in made if card is not None))
 
 
-def _useful_card(a: Any) -> Card | None:
+def _useful_card(a: Assessment) -> Card | None:
     said = words.usefulness(a.scores, a.skill, a.baseline)
     if said is None:
         return None
-    gain = a.skill.log if finite(a.skill.log) is not None else a.skill.brier
-    answers = {GOOD: f"Yes, {percent(gain, 0)}", BAD: f"No, {percent(abs(gain), 0)} worse"}
+    gain = next((x for x in (a.skill.log, a.skill.brier) if finite(x) is not None), None)
+    answers = {GOOD: f"Yes, {percent(gain, 0)}", BAD: f"No, {percent(abs(gain or 0.0), 0)} worse"}
     detail = said.text.partition(" for the")[0].replace("Log", "log").replace(" against ", " vs ")
     return Card("Better than the baseline?", answers.get(said.mark, "Not clear"), detail, said.mark)
 
 
-def _calibration_card(a: Any) -> Card | None:
+def _calibration_card(a: Assessment) -> Card:
     detail = a.verdict_detail
-    if detail is None:
-        return None
     answers = {"found": "No", "slight": "Almost", "calibrated": "Yes", "none found": "No fault found"}
     answers["too few"] = "Too few cases"
     _, slope, limits = described(quantity("calibration_slope"), detail.slope)
     sloped = finite(detail.slope) is not None and not detail.slope_differs
-    said = f"slope {slope.text}" if sloped else words.capital(a.verdict or "")
+    said = f"slope {slope.text}" if sloped else words.capital(a.verdict)
     said += f" ({limits.text})" if sloped and limits.text else ""
-    if len(a.classes or ()) == 2 and detail.level.classes and not detail.confidence.direction:  # only the level
+    if len(a.classes) == 2 and detail.level.classes and not detail.confidence.direction:  # only the level
         (level,) = detail.level.classes.values()
         said = "{} predicted, {} observed".format(*words.calibration.two_percents(level.predicted, level.observed))
     if _unstable(a):
@@ -149,7 +149,7 @@ def _calibration_card(a: Any) -> Card | None:
     return Card("Calibrated?", answer, said, words.mark_of(detail))
 
 
-def _fix_card(a: Any) -> Card | None:
+def _fix_card(a: Assessment) -> Card | None:
     said = words.fix(a.advice, a.verdict_detail, changes=_unstable(a))
     if said is None:
         return None
@@ -160,8 +160,8 @@ def _fix_card(a: Any) -> Card | None:
     return Card("Fixable?", answers.get(said.title, said.title), detail, said.mark)
 
 
-def _sure_card(a: Any) -> Card | None:
-    gave, expected = (getattr(side, "geometric_accuracy", None) for side in (a.reported, a.expected))
+def _sure_card(a: Assessment) -> Card | None:
+    gave, expected = a.reported.geometric_accuracy, a.expected.geometric_accuracy
     if finite(gave) is None:
         return None
     digits = _percent_digits([gave, expected])
@@ -169,7 +169,7 @@ def _sure_card(a: Any) -> Card | None:
     return Card("How sure, typically?", f"gave {percent(gave, digits)}", f"to the outcome{hoped}")
 
 
-def _percent_digits(shares: Sequence[Any]) -> int:
+def _percent_digits(shares: Sequence[float | None]) -> int:
     """Return the decimals of shares in one table: none, or one where all are below 10 %."""
     known = [share for share in map(finite, shares) if share]
     return int(bool(known) and max(known) < 0.1)
@@ -178,16 +178,16 @@ def _percent_digits(shares: Sequence[Any]) -> int:
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 
-def _score_table(a: Any) -> Table | None:
+def _score_table(a: Assessment) -> Table | None:
     """Return the main measures with those of the baseline, the calibration error and the slope."""
-    measures = [m for m in scores() if a.scores is not None and m.name in a.scores]
+    readings = a.scores.readings()
+    measures = [m for m in scores() if m.name in readings]
     wanted = [m for m in measures if m.main]
     if len(wanted) < 2:  # only realised probabilities are known
         wanted = measures
     rows: list[tuple[Cell, ...]] = []
     for m in wanted:
-        held, base = a.scores[m.name], a.baseline
-        beside = base[m.name] if base is not None and m.name in base else None
+        held, beside = readings[m.name], a.baseline.score(m.name)
         digits = m.digits if m.digits is not None or finite(held) is None else fewest([held], m.percent)
         reference: Cell = Value(beside, m.percent, digits) if beside is not None else ""
         rows.append((*described(m, held), reference))
@@ -196,65 +196,61 @@ def _score_table(a: Any) -> Table | None:
     return table("Scores", columns, rows, _reasons(a, wanted), first="", empty=False) if rows else None
 
 
-def _calibration_rows(a: Any) -> list[tuple[Cell, ...]]:
+def _calibration_rows(a: Assessment) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
     errors = a.calibration_error
-    wanted = ("classwise" if len(a.classes or ()) == 2 else "top_label", "pooled")  # of the event, or of the pick
-    name = next((name for name in wanted if errors is not None and name in errors), None)
-    if name is not None:
-        error = errors[name]
+    error = (errors.classwise if len(a.classes) == 2 else errors.top_label) or errors.pooled  # of the event or the pick
+    if error is not None:
         held = specialists.reading(error)
         chance = "" if error.by_chance is None else f"{number(error.by_chance, words.decimals(held))} by chance"
         rows.append((*described(quantity("calibration_error.top_label"), held), chance))
     detail = a.verdict_detail
-    if detail is not None and finite(detail.slope) is not None and not detail.slope_differs:
+    if finite(detail.slope) is not None and not detail.slope_differs:
         rows.append((*described(quantity("calibration_slope"), detail.slope), ""))
     return rows
 
 
-def _reasons(a: Any, measures: list[Any]) -> tuple[str, ...]:
+def _reasons(a: Assessment, measures: list[Measure]) -> tuple[str, ...]:
     """Return why scores have no number or no interval, each reason once."""
     by_reason: dict[str, list[str]] = {}
     for m in measures:
-        if why := words.why(a.scores[m.name]):
+        if why := words.why(a.scores.reading(m.name)):
             by_reason.setdefault(why, []).append(m.label)
     return tuple(f"{', '.join(labels)}: {why}." for why, labels in by_reason.items())
 
 
-def _means_table(a: Any) -> Table | None:
+def _means_table(a: Assessment) -> Table | None:
     """Return the three means as the model gave, expected and would have after recalibration."""
-    if a.reported is None:
-        return None
-    sides = [("it gave", a.reported), ("it expected", a.expected), ("recalibrated", a.measured)]
-    known = [(title, side) for title, side in sides if side is not None and _any_known(side)]
+    sides: list[tuple[str, Means]] = [("it gave", a.reported), ("it expected", a.expected)]
+    sides.append(("recalibrated", a.measured))
+    known = [(title, side.readings()) for title, side in sides if any(map(_known, side.readings().values()))]
     if not known:
         return None
     rows: list[tuple[Cell, ...]] = [
         (Label(MEANS[name], quantity(f"reported.{name}").gloss), *_shares([side[name] for _, side in known]))
         for name in MEANS
-        if name in a.reported
     ]
     recalibrated = ""
-    if a.measured is not None and _any_known(a.measured):
+    if any(map(_known, a.measured.readings().values())):
         recalibrated = words.recalibrated(a.reported, a.measured, a.verdict_detail)
     notes = (words.minimum(a.floor), recalibrated)
     return table("Probability of the outcome", [title for title, _ in known], rows, notes)
 
 
-def _shares(beside: Sequence[Any]) -> list[Value]:
+def _shares(beside: Sequence[Reading]) -> list[Value]:
     return [Value(share, percent=True, digits=_percent_digits(beside)) for share in beside]
 
 
-def _any_known(side: Any) -> bool:
-    return any(finite(side[name]) is not None for name in side)
+def _known(reading: Reading) -> bool:
+    return finite(reading) is not None
 
 
-def _group_tables(a: Any) -> list[Table]:
+def _group_tables(a: Assessment) -> list[Table]:
     """Return one table per column of groups, the largest groups in the order of their names."""
-    return [_group_table(a, str(column), group) for column, group in (a.groups or {}).items()]
+    return [_group_table(a, column, group) for column, group in a.groups.items()]
 
 
-def _window_table(a: Any) -> Table | None:
+def _window_table(a: Assessment) -> Table | None:
     """Return the table of windows of time; None where there are none."""
     if not a.windows:
         return None
@@ -278,9 +274,9 @@ def _window_table(a: Any) -> Table | None:
     return table("In time", columns, rows, notes, empty=False)
 
 
-def _group_table(a: Any, column: str, group: Any) -> Table:
-    ordered = sorted(group.levels.items(), key=lambda item: (-item[1].n, str(item[0])))
-    largest = sorted(ordered[:MOST_GROUPS], key=lambda item: words.natural(str(item[0])))
+def _group_table(a: Assessment, column: str, group: Group) -> Table:
+    ordered = sorted(group.levels.items(), key=lambda item: (-item[1].n, item[0]))
+    largest = sorted(ordered[:MOST_GROUPS], key=lambda item: words.natural(item[0]))
     digits = fewest([part.scores.log_loss for _, part in largest])
     levelled = any(part.level is not None for _, part in ordered)  # two classes: the share of the event
     drawn = any(part.shrunk is not None for _, part in ordered)
@@ -291,17 +287,16 @@ def _group_table(a: Any, column: str, group: Any) -> Table:
     brier = words.any_infinite(part.scores for _, part in largest)
     rows: list[tuple[Cell, ...]] = []
     for level, part in largest:
+        pair: list[float | None] = [part.reported.geometric_accuracy, part.expected.geometric_accuracy]
         if levelled:
-            pair = [getattr(part.level, name, None) for name in ("predicted", "observed")]
-        else:
-            pair = [getattr(side, "geometric_accuracy", None) for side in (part.reported, part.expected)]
+            pair = [None, None] if part.level is None else [part.level.predicted, part.level.observed]
         held = part.scores.log_loss
         cells: list[Cell] = [Value(part.n, digits=0), Value(held, digits=digits), Interval(held, digits=digits)]
         cells += [Value(part.shrunk, digits=digits)] if drawn else []
         cells += [Value(part.scores.brier, digits=3)] if brier else []
         cells += [Value(x, percent=True, digits=0) for x in pair]
         cells += [Value(shifts.get(level), digits=2)] if shifts else []
-        rows.append((Label(str(level)), *cells, words.p_known(part.p), str(part.verdict or "")))
+        rows.append((Label(level), *cells, words.p_known(part.p), part.verdict))
     left_out = len(ordered) - MOST_GROUPS
     notes = [words.group_verdicts(group), *words.stability.group_notes(column, group)]
     if left_out > 0:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from veracity import words
 from veracity.data import Finding
 from veracity.show.cells import Table
+
+if TYPE_CHECKING:
+    from veracity.results.assess import Assessments
+    from veracity.results.assessment import Assessment
+    from veracity.results.comparison import Comparison
+    from veracity.table import TableAssessment
+
+Result: TypeAlias = "Assessment | Assessments | Comparison | TableAssessment"
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,7 @@ class Chart:
     """A picture by name, and the result that it draws."""
 
     name: str
-    result: Any
+    result: Result
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,7 @@ class Details:
     """A titled part that short media leave out; `folded` ones open on request."""
 
     title: str
-    blocks: tuple[Any, ...]
+    blocks: tuple[Block, ...]
     folded: bool = False
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from veracity import words
 from veracity.measures import Quantity
@@ -14,7 +13,7 @@ from veracity.measures import Quantity
 class Value:
     """A number in a table: a reading or a float, shown as a percentage or with given decimals where asked."""
 
-    reading: Any
+    reading: float | None
     percent: bool = False
     digits: int | None = None
 
@@ -70,13 +69,13 @@ class Table:
     notes: tuple[str, ...] = ()
 
 
-def described(quantity: Quantity, reading: Any) -> tuple[Label, Value, Interval]:
+def described(quantity: Quantity, reading: float | None) -> tuple[Label, Value, Interval]:
     """Return the name of a quantity, with a reading and its interval as the quantity wants to be shown."""
     how = (reading, quantity.percent, quantity.digits)
     return Label(quantity.titled, quantity.gloss, quantity.arrow), Value(*how), Interval(*how)
 
 
-def fewest(readings: Sequence[Any], percent: bool = False) -> int:
+def fewest(readings: Sequence[float | None], percent: bool = False) -> int:
     """Return the decimals that every reading of a column supports."""
     known = [words.decimals(one) for one in readings if words.finite(one) is not None]
     return max(min(known, default=3) - (2 if percent else 0), 0)

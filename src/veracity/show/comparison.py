@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from veracity import words
-from veracity.data.comparison import PairDifference
+from veracity.data.comparison import ComparisonRecord, Deciding, PairDifference
 from veracity.data.findings_of_input import ZeroProbability
 from veracity.measures import power_score, scores
+from veracity.results.comparison import Comparison
 from veracity.show import models
 from veracity.show.blocks import Block, Chart, Contents, Details, FindingBlock, Heading, Sentence
 from veracity.show.cells import Cell, Column, Interval, Label, Table, Value, fewest, table
@@ -25,14 +25,14 @@ COMPONENTS = {
 }
 
 
-def summary(result: Any) -> list[Block]:
+def summary(result: Comparison) -> list[Block]:
     """Return the first screen."""
     groups = (_group_table(result, column) for column in result.record.groups)
     chart = Chart("differences", result)
     return [_heading(result), *_sentences(result), _models(result), chart, Contents(), *groups]
 
 
-def answer(result: Any) -> list[Block]:
+def answer(result: Comparison) -> list[Block]:
     """Return the first screen, then components, deciding cases, groups, all pairs, and the models."""
     record = result.record
     found: list[Block] = summary(result)
@@ -46,7 +46,7 @@ def answer(result: Any) -> list[Block]:
     return [*found, Details("All pairs", (_pair_table(result),)), *models.each_model(result)]
 
 
-def _heading(result: Any) -> Heading:
+def _heading(result: Comparison) -> Heading:
     first = next(iter(result.models.values()))
     about = [count(result.record.cases, "case")]
     about += [count(len(first.classes), "class", "classes")] if first.classes else []
@@ -54,7 +54,7 @@ def _heading(result: Any) -> Heading:
     return Heading(f"Comparison of {count(len(result.models), 'model')}", " · ".join(about))
 
 
-def _sentences(result: Any) -> list[Block]:
+def _sentences(result: Comparison) -> list[Block]:
     record = result.record
     lead = words.comparison.ranking(record, _level(result))
     said = [Sentence(*lead, lead=True)]
@@ -67,8 +67,8 @@ def _sentences(result: Any) -> list[Block]:
     return [*said, *notes, *(FindingBlock(finding) for finding in record.findings)]
 
 
-def _level(result: Any) -> float:
-    return float(next(iter(result.models.values())).level or 0.95)
+def _level(result: Comparison) -> float:
+    return next(iter(result.models.values())).level
 
 
 def _cells(d: PairDifference | None, digits: int) -> list[Cell]:
@@ -89,7 +89,7 @@ class Signed(Value):
         return f"+{text}" if x is not None and x > 0.0 and text.strip("0.,") else text
 
 
-def _models(result: Any) -> Table:
+def _models(result: Comparison) -> Table:
     """Return one row per model: scores, difference from the best or the reference, verdict."""
     record = result.record
     rule, name = words.comparison.judged_by(record), words.comparison.anchor(record)
@@ -119,11 +119,11 @@ def _of_brier(rule: str) -> str:
     return f"Differences are those of the {words.RULES[rule]}." if rule != "log" else ""
 
 
-def _from(record: Any) -> str:
+def _from(record: ComparisonRecord) -> str:
     return "from reference" if record.reference else "from best"
 
 
-def _pairs_shown(result: Any) -> list[Any]:
+def _pairs_shown(result: Comparison) -> list[Deciding]:
     """Return the deciding cases of the anchor against every other model that it is said to differ from, best first."""
     record, name = result.record, words.comparison.anchor(result.record)
     level = _level(result)
@@ -131,11 +131,11 @@ def _pairs_shown(result: Any) -> list[Any]:
     return [d for pair in pairs for d in record.deciding_rows if {d.a, d.b} == pair]
 
 
-def _others(record: Any) -> list[str]:
+def _others(record: ComparisonRecord) -> list[str]:
     return words.comparison.others(record)[: models.MOST_MODELS]
 
 
-def _deciding_table(found: Any) -> Table:
+def _deciding_table(found: Deciding) -> Table:
     rows = []
     for row in found.rows[:MOST_DECIDING]:
         where = f"{row.row} of {row.file}" if row.file else str(row.row)
@@ -147,7 +147,7 @@ def _deciding_table(found: Any) -> Table:
     return table(f"{found.a} and {found.b}", columns, rows, [note], first="Row")
 
 
-def _component_table(result: Any) -> Table:
+def _component_table(result: Comparison) -> Table:
     """Return the components of the difference of every model from the best or the reference."""
     record = result.record
     name = words.comparison.anchor(record)
@@ -163,7 +163,7 @@ def _component_table(result: Any) -> Table:
     return table(WHY, columns, rows, [note], first=f"From {name}")
 
 
-def _pair_table(result: Any) -> Table:
+def _pair_table(result: Comparison) -> Table:
     """Return all pairs under the main scores and those of every r that was asked for."""
     record = result.record
     needed = {(c.a, c.b): c.cases for c in record.cases_needed}
@@ -183,7 +183,7 @@ def _pair_table(result: Any) -> Table:
     return table("All pairs", columns, rows, [note], first="Score")
 
 
-def _group_table(result: Any, column: str) -> Table:
+def _group_table(result: Comparison, column: str) -> Table:
     """Return loss and difference from the best or the reference, level by level, largest first."""
     record = result.record
     rule, name = record.group_rule, words.comparison.anchor(record)

@@ -20,7 +20,7 @@ from veracity.show.cells import Cell, Column, Interval, Label, Table, Value
 MOST_ROWS = 120  # of a data table under a figure; the JSON holds them all
 NO_TITLE = "Forecast quality"
 
-View = dict[str, Any]
+View = dict[str, Any]  # what a template is given
 
 
 def page(blocks: Sequence[Block]) -> str:
@@ -207,7 +207,7 @@ def _cell(cell: Cell, first: bool, column: Column) -> Markup:
     return opening + _emphasis(cell) + Markup("</td>")
 
 
-def _digits(x: Any) -> str:
+def _digits(x: float | None) -> str:
     """Return five digits, one more than the tooltips have."""
     held = words.value(x)
     return "" if held is None else f"{held:.5g}" if abs(held) < 1e5 else f"{held:,.0f}"

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 from veracity import plots, words
 from veracity.data import Finding
+from veracity.data.reading import Reading
+from veracity.data.records import Level, Provenance
 from veracity.measures import Measure, scores
 from veracity.results.assess import Assessments
+from veracity.results.assessment import Assessment
+from veracity.results.comparison import Comparison
 from veracity.show import answer as one_model
 from veracity.show import commands
 from veracity.show.blocks import Block, Chart, Contents, Details, Heading, Sentence
@@ -23,10 +27,10 @@ MOST_CURVES = 6  # as many as there are colours
 MOST_LINES = 24  # of groups by model
 VERDICT = Column("verdict", number=False)
 
-Ranked = list[tuple[str, Any]]  # models by name, best first
+Ranked = list[tuple[str, Assessment]]  # models by name, best first
 
 
-def ranked(result: Any) -> Ranked:
+def ranked(result: Assessments | Comparison) -> Ranked:
     """Return the models of a result, lowest loss first; those with different cases by their number, most first."""
     models = list(result.models.items())
     if not same_cases(models):
@@ -45,19 +49,19 @@ def same_cases(models: Ranked) -> bool:
 
     The baseline's loss tells the frequencies; it is rounded, since sums in another order differ in their last digits.
     """
-    held = [(a.n, words.finite(getattr(a.baseline, "log_loss", None))) for _, a in models]
+    held = [(a.n, words.finite(a.baseline.log_loss)) for _, a in models]
     return len({(n, None if loss is None else round(loss, 9)) for n, loss in held}) == 1
 
 
-def _loss(a: Any, score: str) -> float:
-    loss = value(a.scores.get(score))
+def _loss(a: Assessment, score: str) -> float:
+    loss = value(a.scores.reading(score))
     return math.inf if loss is None or math.isnan(loss) else loss
 
 
-def losses(part: Any, rule: str) -> list[Cell]:
+def losses(part: Level | None, rule: str) -> list[Cell]:
     """Return the cells of a group's log loss, and of its Brier score where that is the rule."""
     names = ["log_loss", *(["brier"] if rule == "brier" else [])]
-    return [Value(None if part is None else part.scores.get(name), digits=3) for name in names]
+    return [Value(None if part is None else part.scores.reading(name), digits=3) for name in names]
 
 
 def loss_titles(rule: str) -> list[Title]:
@@ -74,7 +78,7 @@ def _shown(models: Ranked, most: int) -> Ranked:
     return ends(models, most) if same_cases(models) else models[:most]
 
 
-def summary(result: Any) -> list[Block]:
+def summary(result: Assessments | Comparison) -> list[Block]:
     """Return the first screen of several models."""
     models = ranked(result)
     side = _shown(models, MOST_SIDE_BY_SIDE)
@@ -84,12 +88,12 @@ def summary(result: Any) -> list[Block]:
     return [_heading(models), *said, _side_by_side(side, len(models)), chart, Contents(), *_groups(side)]
 
 
-def answer(result: Any) -> list[Block]:
+def answer(result: Assessments | Comparison) -> list[Block]:
     """Return the first screen, the risk profiles, and a part for each of the best and worst models."""
     return [*summary(result), *each_model(result)]
 
 
-def each_model(result: Any) -> list[Block]:
+def each_model(result: Assessments | Comparison) -> list[Block]:
     """Return the risk profiles, and a part for each of the best and worst models."""
     models = ranked(result)
     chosen = _shown(models, MOST_MODELS)
@@ -102,7 +106,7 @@ def each_model(result: Any) -> list[Block]:
 def _heading(models: Ranked) -> Heading:
     cases = {a.n for _, a in models}
     said = count(cases.pop(), "case") if len(cases) == 1 else f"{min(cases):,} to {max(cases):,} cases"
-    classes = len(models[0][1].classes or ())
+    classes = len(models[0][1].classes)
     about = [said, count(classes, "class", "classes")] if classes else [said]
     return Heading(f"{count(len(models), 'model')} side by side", " · ".join(about))
 
@@ -115,7 +119,7 @@ def notes_of_models(models: Ranked, lead: bool = False, without: tuple[type[Find
         said.append(Sentence(BAD, "Worse than the baseline", f"{', '.join(worse[:5])}.", lead=lead))
     models_of: dict[str, list[str]] = {}
     for name, a in models:
-        for finding in a.findings or ():
+        for finding in a.findings:
             if finding.severity == "critical" and not isinstance(finding, without):
                 models_of.setdefault(words.finding(finding), []).append(name)
     for message, names in list(models_of.items())[:4]:
@@ -130,12 +134,12 @@ def _lowest(models: Ranked) -> Sentence:
         return Sentence(NOTICE, "No ranking", words.comparison.different_cases([a.n for _, a in models]), lead=True)
     rule = rule_of(models)
     (name, a), (second, other) = models[:2]
-    held, next_best = (one.scores.get(words.SCORE_OF[rule]) for one in (a, other))
+    held, next_best = (one.scores.reading(words.SCORE_OF[rule]) for one in (a, other))
     said = words.comparison.lowest(name, held, second, next_best, rule)
     return Sentence(NOTICE, f"Lowest {words.RULES[rule]}", said, _comparing(a.provenance), lead=True)
 
 
-def _comparing(provenance: Any) -> str:
+def _comparing(provenance: Provenance | None) -> str:
     """Return the command that compares models in columns of one file, whose rows are the cases of all of them."""
     given = None if provenance is None else provenance.given
     if given is None or not given.forecasts or len(given.files) > 1:
@@ -143,17 +147,21 @@ def _comparing(provenance: Any) -> str:
     return commands.ready("veracity compare FILE ", given).rstrip()
 
 
-def score_columns(side: Ranked, rule: str = "log") -> list[tuple[Measure, str, list[Any]]]:
+def score_columns(side: Ranked, rule: str = "log") -> list[tuple[Measure, str, list[Reading | None]]]:
     """Return each main score that a model has, that of the rule first, with title and readings of all models."""
-    measures = [m for m in scores() if m.main and any(m.name in a.scores for _, a in side)]
+    measures = [m for m in scores() if m.main and any(a.scores.reading(m.name) is not None for _, a in side)]
     measures.sort(key=lambda m: m.name != words.SCORE_OF[rule])
     return [
-        (m, f"{'Brier' if m.name == 'brier' else m.label.lower()} {m.arrow}", [a.scores.get(m.name) for _, a in side])
+        (
+            m,
+            f"{'Brier' if m.name == 'brier' else m.label.lower()} {m.arrow}",
+            [a.scores.reading(m.name) for _, a in side],
+        )
         for m in measures
     ]
 
 
-def values(m: Measure, held: list[Any]) -> list[Value]:
+def values(m: Measure, held: Sequence[Reading | None]) -> list[Value]:
     """Return the readings of a score, with the digits that all of them support."""
     return [Value(one, m.percent, fewest(held, m.percent)) for one in held]
 
@@ -172,10 +180,10 @@ def _side_by_side(side: Ranked, total: int) -> Table:
     intervals = [Interval(one.reading, one.percent, one.digits) for one in cells[0]]
     rows: list[tuple[Cell, ...]] = []
     for (name, a), limits, (first, *others) in zip(side, intervals, zip(*cells, strict=True), strict=True):
-        typical = [getattr(means, "geometric_accuracy", None) for means in (a.reported, a.expected)]
+        typical = [means.geometric_accuracy for means in (a.reported, a.expected)]
         shares = (Value(x, percent=True, digits=0) for x in typical)
         cases = [] if same else [Value(a.n, digits=0)]
-        rows.append((Label(name), *cases, first, limits, *others, *shares, str(a.verdict or "")))
+        rows.append((Label(name), *cases, first, limits, *others, *shares, a.verdict))
     order = f"Lowest {words.RULES[rule]}" if same else "Most cases"
     said = f"{order} first. Gave and expected: typical probability of the outcome."
     titles: list[Title] = [
@@ -192,12 +200,12 @@ def _side_by_side(side: Ranked, total: int) -> Table:
 def _groups(side: Ranked) -> list[Table]:
     """Return for each column its levels, largest first, and under each the models in the order of the table above."""
     tables = []
-    names = dict.fromkeys(column for _, a in side for column in a.groups or {})
+    names = dict.fromkeys(column for _, a in side for column in a.groups)
     for column in names:
-        levels: dict[str, list[tuple[str, Any]]] = {}
+        levels: dict[str, list[tuple[str, Level]]] = {}
         for name, a in side:
-            for level, part in (a.groups[column].levels if column in (a.groups or {}) else {}).items():
-                levels.setdefault(str(level), []).append((name, part))
+            for level, part in (a.groups[column].levels if column in a.groups else {}).items():
+                levels.setdefault(level, []).append((name, part))
         ordered = sorted(levels.items(), key=lambda item: (-max(part.n for _, part in item[1]), item[0]))
         kept = ordered[: max(2, MOST_LINES // len(side))]
         rule = "brier" if words.any_infinite(part.scores for _, parts in kept for _, part in parts) else "log"
@@ -205,11 +213,11 @@ def _groups(side: Ranked) -> list[Table]:
         for level, parts in kept:
             for i, (name, part) in enumerate(parts):
                 limits, p = Interval(part.scores.log_loss), words.p_known(part.p)
-                cells = (Value(part.n, digits=0), *losses(part, rule), limits, p, str(part.verdict or ""))
+                cells = (Value(part.n, digits=0), *losses(part, rule), limits, p, part.verdict)
                 rows.append((Label(level if i == 0 else ""), name, *cells))
         interval = (words.level(side[0][1].level), 2)
         columns = (Column("model", number=False), "cases", *loss_titles(rule), interval, ("p", 1), VERDICT)
-        judged = next(words.group_verdicts(a.groups[column]) for _, a in side if column in (a.groups or {}))
+        judged = next(words.group_verdicts(a.groups[column]) for _, a in side if column in a.groups)
         tables.append(table(f"By {column}", columns, rows, [judged, groups_left_out(len(ordered) - len(kept))]))
     return tables
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from veracity import words
 from veracity.data.reading import Reading
-from veracity.data.records import CalibrationError, Gain
+from veracity.data.records import CalibrationError, Gain, Section
 from veracity.measures import MEANS, Quantity, quantities, quantity, scores
+from veracity.results.assessment import Assessment
 from veracity.show.blocks import Chart, Details, FindingBlock
 from veracity.show.cells import Cell, Column, Interval, Label, Table, Value, described, fewest, table
 from veracity.words import finite
@@ -17,14 +17,14 @@ from veracity.words import finite
 RULES = {"log": "log loss", "brier": "Brier score (0–2)"}
 MOST_CLASSES, WORST_CLASSES = 50, 10
 MOST_REMEDIES = 5
-EMPTY: tuple[Any, ...] = (None, "", (), [], {})
+EMPTY: tuple[object, ...] = (None, "", (), [], {})
 LETTERS = (
     "S: the forecasts. A: the same after prior correction. C: after recalibration. Q: the best possible from the same "
     "inputs. Y: the outcomes. d: the divergence of the score."
 )
 
 
-def part(a: Any, charts: Sequence[str]) -> Details:
+def part(a: Assessment, charts: Sequence[str]) -> Details:
     """Return the folded part: every score with its interval, tests, losses, terms, and the papers' pictures."""
     made = (_other_scores, _means, _expected_scores, _tests, _losses, _terms, _corp, _errors)
     tables = [*(make(a) for make in made), remedy_table(a, helpful=False)]
@@ -32,7 +32,7 @@ def part(a: Any, charts: Sequence[str]) -> Details:
     return Details("For specialists", (*blocks, *(Chart(name, a) for name in charts)), folded=True)
 
 
-def sources(a: Any) -> Iterator[Details]:
+def sources(a: Assessment) -> Iterator[Details]:
     """Yield the findings, and how the input was read."""
     if a.findings:
         yield Details("Findings", tuple(FindingBlock(finding) for finding in a.findings))
@@ -53,10 +53,10 @@ def gain_reading(gain: Gain) -> Reading | None:
 # -- for everybody ----------------------------------------------------------------------------------------------------
 
 
-def remedy_table(a: Any, helpful: bool = True) -> Table | None:
+def remedy_table(a: Assessment, helpful: bool = True) -> Table | None:
     """Return the recalibrations with a gain, best first; or those without."""
     rule = words.judged_by(a.scores)
-    gains = [(finite(remedy[rule].gain), remedy) for remedy in a.remedies or ()]
+    gains = [(finite(remedy.by(rule).gain), remedy) for remedy in a.remedies]
     ordered = sorted(gains, key=lambda pair: -math.inf if pair[0] is None else pair[0], reverse=True)
     chosen = [remedy for gain, remedy in ordered if ((gain or 0.0) > 0.0) == helpful]
     chosen = chosen[:MOST_REMEDIES] if helpful else chosen
@@ -67,31 +67,31 @@ def remedy_table(a: Any, helpful: bool = True) -> Table | None:
     first, second = (f"gain in {words.RULES[name]}" for name in (rule, other))
     columns = (first, f"{words.level(a.level)} interval", (second, 1), Column("needs", number=False, rank=2))
     rows: list[tuple[Cell, ...]] = []
-    digits = {name: fewest([gain_reading(remedy[name]) for remedy in chosen]) for name in (rule, other)}
+    digits = {name: fewest([gain_reading(remedy.by(name)) for remedy in chosen]) for name in (rule, other)}
     for remedy in chosen:
-        gain, also = gain_reading(remedy[rule]), gain_reading(remedy[other])
+        gain, also = gain_reading(remedy.by(rule)), gain_reading(remedy.by(other))
         cells = (Value(gain, digits=digits[rule]), Interval(gain, digits=digits[rule]))
         rows.append((Label(words.remedy_name(remedy)), *cells, Value(also, digits=digits[other]), remedy.needs))
     folds = chosen[0].folds
     notes = [f"Measured on cases that the recalibration was not fitted to ({folds} folds)."] if folds else []
     logs = {remedy.log.gain for remedy in chosen}
-    notes += [words.APPLY] if helpful and any("calibrate fit" in remedy.command for remedy in chosen) else []
+    notes += [words.APPLY] if helpful and any("calibrate fit" in (remedy.command or "") for remedy in chosen) else []
     notes += ["∞: it gives every outcome a probability above 0."] if math.inf in logs else []
     notes += ["−∞: on cases it was not fitted to, it gave an outcome probability 0."] if -math.inf in logs else []
     return table(title, columns, rows, notes)
 
 
-def class_table(a: Any) -> Table | None:
+def class_table(a: Assessment) -> Table | None:
     """Return predicted and observed share of every class, or of the ten worst of many; two classes have no table."""
-    held: Mapping[str, Any] | None = getattr(a, "per_class", None)
-    if not held or len(held) <= 2:
+    held = a.per_class
+    if len(held) <= 2:
         return None
     ordered = list(held.items())
     if len(held) > MOST_CLASSES:
         ordered = sorted(ordered, key=lambda item: (1.0 if item[1].p is None else item[1].p, -(item[1].share or 0.0)))
         ordered = ordered[:WORST_CLASSES]
     slope = quantity("calibration_slope")
-    found_any = a.verdict_detail is not None and a.verdict_detail.state in ("found", "slight")
+    found_any = a.verdict_detail.state in ("found", "slight")
     digits = 1 if max(max(one.predicted, one.observed) for _, one in ordered) >= 0.01 else 2
     rows: list[tuple[Cell, ...]] = []
     for name, one in ordered:
@@ -99,7 +99,7 @@ def class_table(a: Any) -> Table | None:
         tilt = described(slope, one.slope)[1] if finite(one.slope) is not None else "–"
         share = Value(one.share, percent=True, digits=0) if found_any else ""
         rows.append((Label(str(name)), Value(one.n, digits=0), *both, tilt, share, words.p_value(one.p)))
-    wrong = list(a.verdict_detail.level.classes) if a.verdict_detail is not None else []
+    wrong = list(a.verdict_detail.level.classes)
     found = "No class is predicted significantly too often or too rarely."
     if wrong:
         found = f"Predicted too often or too rarely: {', '.join(wrong[:10])}."
@@ -114,35 +114,32 @@ def class_table(a: Any) -> Table | None:
 # -- folded -----------------------------------------------------------------------------------------------------------
 
 
-def _with_intervals(a: Any, titles: Iterable[str]) -> list[str | tuple[str, int]]:
+def _with_intervals(a: Assessment, titles: Iterable[str]) -> list[str | tuple[str, int]]:
     """Return columns of readings, each with one of its intervals beside it."""
     return [column for title in titles for column in (title, (words.level(a.level), 1))]
 
 
-def _other_scores(a: Any) -> Table | None:
-    named: list[tuple[Quantity, Any]] = [
-        (m, a.scores[m.name]) for m in scores() if a.scores is not None and m.name in a.scores and not m.main
-    ]
-    named += [(quantity(f"skill.{name}"), a.skill[name]) for name in a.skill or ()]
+def _other_scores(a: Assessment) -> Table | None:
+    known = a.scores.readings()
+    named: list[tuple[Quantity, Reading]] = [(m, known[m.name]) for m in scores() if m.name in known and not m.main]
+    named += [(quantity(f"skill.{name}"), held) for name, held in a.skill.readings().items()]
     rows = [described(q, held) for q, held in named]
     return table("Further scores", ("value", words.level(a.level)), rows) if rows else None
 
 
-def _means(a: Any) -> Table | None:
-    sides = [("gave (reported)", a.reported), ("expected", a.expected), ("recalibrated (measured)", a.measured)]
-    known = [(title, side) for title, side in sides if side is not None]
-    if not known:
-        return None
+def _means(a: Assessment) -> Table:
+    sides = {"gave (reported)": a.reported, "expected": a.expected, "recalibrated (measured)": a.measured}
+    known = {title: side.readings() for title, side in sides.items()}
     rows: list[tuple[Cell, ...]] = []
     for name in MEANS:
-        cells = [cell for _, side in known for cell in (Value(side[name]), Interval(side[name]))]
+        cells = [cell for side in known.values() for cell in (Value(side[name]), Interval(side[name]))]
         rows.append((Label(MEANS[name], quantity(f"reported.{name}").gloss), *cells))
-    reasons = {quantity(f"reported.{name}").label: words.why(known[0][1][name]) for name in MEANS}
+    reasons = {quantity(f"reported.{name}").label: words.why(a.reported.reading(name)) for name in MEANS}
     notes = [f"{name}: {reason}." for name, reason in reasons.items() if reason]
     if a.reported is not None and a.measured is not None and finite(a.measured.geometric_accuracy) is not None:
         notes.append(words.recalibrated(a.reported, a.measured, a.verdict_detail))
     notes += _spread_ratio(a.spread_ratio)
-    columns = _with_intervals(a, (title for title, _ in known))
+    columns = _with_intervals(a, known)
     return table("The three means", columns, rows, notes, first="Mean", empty=False)
 
 
@@ -156,37 +153,36 @@ def _spread_ratio(found: Reading | None) -> list[str]:
     return [f"{ratio.full} {spread.text}{between}: {ratio.gloss[:1].lower()}{ratio.gloss[1:]}"]
 
 
-def paper_tables(a: Any) -> Iterator[Table]:
+def paper_tables(a: Assessment) -> Iterator[Table]:
     """Yield the measured means and divergences by the procedure of the paper that a preset names."""
-    for paper, found in (a.papers or {}).items():
+    if a.papers.asked is not None:
+        paper, found = a.papers.asked
         rows: list[tuple[Cell, ...]] = []
         for name in MEANS:
-            measured, ratio = found.measured[name], found.divergence[name]
+            measured, ratio = found.measured.reading(name), found.divergence.reading(name)
             rows.append((Label(MEANS[name]), Value(measured), Interval(measured), Value(ratio), Interval(ratio)))
         notes = [words.PUBLISHED.format(paper=paper), *_spread_ratio(found.spread_ratio)]
         columns = _with_intervals(a, ("measured", "reported ÷ measured"))
         yield table(f"By the procedure of {paper}", columns, rows, notes, empty=False)
 
 
-def _expected_scores(a: Any) -> Table | None:
+def _expected_scores(a: Assessment) -> Table | None:
     """Return the scores that the forecasts expect of themselves, and how far the observed ones exceed them."""
     rows: list[tuple[Cell, ...]] = []
     for rule, name in words.SCORE_OF.items():
-        found = (a.expected_scores or {}).get(rule)
-        if found is not None and found.expected is not None and a.scores is not None and name in a.scores:
+        found, observed = a.expected.scores.get(rule), a.scores.reading(name)
+        if found is not None and found.expected is not None and observed is not None:
             digits = words.decimals(found.excess)
             p = "" if found.p is None else words.p_value(found.p)
-            cells = (Value(a.scores[name], digits=digits), Value(found.expected, digits=digits), Value(found.excess))
+            cells = (Value(observed, digits=digits), Value(found.expected, digits=digits), Value(found.excess))
             rows.append((Label(RULES[rule]), *cells, Interval(found.excess), p))
     titles = ("observed", "expected", "difference", words.level(a.level), "p")
-    said = words.expectation(a.scores, a.expected_scores, a.verdict_detail)
+    said = words.expectation(a.scores, a.expected.scores, a.verdict_detail)
     return table("Score expected by the model itself", titles, rows, [said]) if rows else None
 
 
-def _tests(a: Any) -> Table | None:
+def _tests(a: Assessment) -> Table:
     detail = a.verdict_detail
-    if detail is None:
-        return None
     tests = {
         "Level: are the class frequencies right?": detail.level.p,
         "Confidence: too extreme or too cautious?": detail.confidence.p,
@@ -203,49 +199,49 @@ def _tests(a: Any) -> Table | None:
         rows.append((Label("Removable share of the log loss"), Value(detail.gain, True), Interval(detail.gain, True)))
     if finite(detail.detectable) is not None:
         rows.append((Label("Smallest share that these cases would show"), Value(detail.detectable, True), ""))
-    notes = [words.sentence(detail.method or ""), *([words.SLOPE_DIFFERS] if detail.slope_differs else [])]
+    notes = [words.sentence(detail.method), *([words.SLOPE_DIFFERS] if detail.slope_differs else [])]
     return table("Calibration tests", ("value", words.level(a.level)), rows, notes)
 
 
-def _two_rules(a: Any, section: str, held: dict[str, Any], title: str, note: str) -> Table | None:
+def _two_rules(a: Assessment, section: str, held: Mapping[str, Section | None], title: str, note: str) -> Table | None:
     """Return the fields of a section under both rules, side by side."""
-    known = {rule: found for rule, found in held.items() if found is not None}
+    known = {rule: {} if found is None else found.readings() for rule, found in held.items()}
     rows: list[tuple[Cell, ...]] = []
-    for one in quantities().values():
-        found = [known.get(rule, {}).get(one.name) for rule in RULES] if one.section == section else []
+    for one in (q for q in quantities().values() if q.section == section):
+        found = [known[rule].get(one.name) for rule in RULES]
         values = [x for x in map(words.value, found) if x is not None]
         if values and (any(values) or one.name != "remainder"):
             rows.append((Label(one.full, one.gloss), *(cell for x in found for cell in (Value(x), Interval(x)))))
     return table(title, _with_intervals(a, RULES.values()), rows, [note], empty=False) if rows else None
 
 
-def _losses(a: Any) -> Table | None:
+def _losses(a: Assessment) -> Table | None:
     held = {rule: a.losses(rule) for rule in RULES}
-    methods = [one.CL.method for one in held.values() if one is not None and one.CL.method]
+    methods = [one.CL.method for one in held.values() if one.CL.method]
     note = f"Loss = miscalibration + refinement. {words.sentence(methods[0])}" if methods else ""
     return _two_rules(a, "losses", held, "Parts of the loss", note)
 
 
-def _terms(a: Any) -> Table | None:
+def _terms(a: Assessment) -> Table | None:
     held = {rule: a.decomposition(rule) for rule in RULES}
     note = "Loss = uncertainty − resolution + reliability term + within bins."
     return _two_rules(a, "decomposition", held, "Uncertainty, resolution, reliability", note)
 
 
-def _corp(a: Any) -> Table | None:
+def _corp(a: Assessment) -> Table | None:
     corp = a.corp
-    if corp is None:
-        return None
     rules = corp if corp.log is not None else corp.top_label
-    held = {rule: getattr(rules, rule, None) for rule in RULES}
-    return _two_rules(a, "corp", held, "CORP (isotonic)" if corp.log is not None else "CORP (isotonic) of the pick", "")
+    held = {} if rules is None else {"log": rules.log, "brier": rules.brier}
+    return (
+        _two_rules(a, "corp", held, "CORP (isotonic)" if corp.log is not None else "CORP (isotonic) of the pick", "")
+        if held
+        else None
+    )
 
 
-def _errors(a: Any) -> Table | None:
-    errors = a.calibration_error or {}
+def _errors(a: Assessment) -> Table | None:
     rows: list[tuple[Cell, ...]] = []
-    for name in errors:
-        error = errors[name]
+    for name, error in a.calibration_error.stated():
         numbers = (error.by_chance, error.debiased, error.max)
         rows.append((*described(quantity(f"calibration_error.{name}"), reading(error)), *map(Value, numbers)))
     titles = ("value", words.level(a.level), "by chance", "debiased", "largest gap")
@@ -255,7 +251,7 @@ def _errors(a: Any) -> Table | None:
 # -- sources ----------------------------------------------------------------------------------------------------------
 
 
-def _reading_table(a: Any) -> Table | None:
+def _reading_table(a: Assessment) -> Table | None:
     made = a.provenance
     if made is None:
         return None
@@ -265,18 +261,18 @@ def _reading_table(a: Any) -> Table | None:
     return table("How it was read", [Column("", number=False)], rows, first="")
 
 
-def _lines(held: Any) -> Iterator[str]:
+def _lines(held: object) -> Iterator[str]:
     if isinstance(held, str):
         yield from (line.strip().removeprefix("read ") for line in held.splitlines())
     elif isinstance(held, Mapping):
         for name, value in held.items():
             yield f"{name}: {_flat(value)}"
-    elif held is not None:
+    elif isinstance(held, Iterable):
         for item in held:
             yield from _lines(item)
 
 
-def _flat(value: Any) -> str:
+def _flat(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} = {_flat(held)}" for name, held in value.items() if held not in EMPTY)
     if isinstance(value, (list, tuple)):

@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from veracity.results.assessment import Assessment
+from veracity.results.comparison import Comparison
 from veracity.words import inert
 
 if TYPE_CHECKING:
+    from veracity.results.assess import Assessments
     from veracity.table import TableAssessment
 
 COLUMNS = ("model", "name", "value", "low", "high", "method", "reason")
@@ -36,7 +39,7 @@ def of_table(result: TableAssessment) -> str:
     return text.getvalue()
 
 
-def _leaves(held: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def _leaves(held: object, path: str = "") -> Iterator[tuple[str, object]]:
     """Yield (path, value) of everything in a document that is known."""
     pairs = held.items() if isinstance(held, dict) else enumerate(held) if isinstance(held, list) else None
     if pairs is not None:
@@ -46,14 +49,10 @@ def _leaves(held: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, held
 
 
-def render(result: Any) -> str:
+def render(result: Assessment | Assessments | Comparison) -> str:
     """Return model, name, value, low, high, method, reason of every reading of one or several assessments."""
-    models = getattr(result, "models", None)
-    documents = (
-        {name: a.document() for name, a in models.items()}
-        if models is not None
-        else {result.model or "": result.document()}
-    )
+    models = {result.model or "": result} if isinstance(result, Assessment) else result.models
+    documents = {name: a.document() for name, a in models.items()}
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -61,13 +60,13 @@ def render(result: Any) -> str:
         for name, reading in readings(document):
             cells = [reading.get(column) for column in COLUMNS[2:]]
             writer.writerow([inert(str(model)), inert(name), *map(_cell, cells)])
-    if hasattr(result, "cases_needed"):
+    if isinstance(result, Comparison):
         for pair, name, cells in differences(result):
             writer.writerow([inert(pair), inert(name), *map(_cell, cells)])
     return text.getvalue()
 
 
-def differences(comparison: Any) -> Iterator[tuple[str, str, list[Any]]]:
+def differences(comparison: Comparison) -> Iterator[tuple[str, str, list[object]]]:
     """Yield pair, name and value, low, high, method, reason of every difference of a comparison, and its p-values."""
     method = comparison.record.method
     for row in comparison.rows():
@@ -78,7 +77,7 @@ def differences(comparison: Any) -> Iterator[tuple[str, str, list[Any]]]:
             yield pair, f"{name}.p_adjusted", [row["p_adjusted"], None, None, "Holm", None]
 
 
-def readings(held: Any, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+def readings(held: object, path: str = "") -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield (name, reading) of everything in a document that has a value."""
     if isinstance(held, Mapping) and "value" in held:
         yield path, held
@@ -88,5 +87,5 @@ def readings(held: Any, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]
                 yield from readings(value, f"{path}.{key}" if path else str(key))
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     return "" if value is None else repr(float(value)) if isinstance(value, float) else inert(str(value))

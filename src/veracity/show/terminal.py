@@ -6,7 +6,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from veracity.show.blocks import Block, Chart, Details, FindingBlock, Heading, Sentence, walk
 from veracity.show.cells import Cell, Column, Label, Table, Value
@@ -100,8 +100,8 @@ def numbers(chart: Chart) -> Table | None:
     return Table(module.TITLE, columns, cells, (module.caption(chart.result),))
 
 
-def _picture_cell(x: Any, form: str) -> Cell:
-    return Value(x, digits=0 if form.startswith(",") else None) if form else str(x or "")
+def _picture_cell(x: float | str | None, form: str) -> Cell:
+    return str(x or "") if not form or isinstance(x, str) else Value(x, digits=0 if form.startswith(",") else None)
 
 
 def part_lines(console: Console, part: list[Block], width: int, unicode: bool = True) -> None:

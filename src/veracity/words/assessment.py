@@ -9,6 +9,7 @@ from veracity.data import Finding
 from veracity.data.findings_of_input import ZeroProbability
 from veracity.data.findings_of_results import Empty, OneClass
 from veracity.data.fix import Fix
+from veracity.data.reading import Reading
 from veracity.data.records import Baseline, ExpectedScore, Gain, Means, Remedy, Scores, Skill, Surprise
 from veracity.data.stability import Group
 from veracity.data.verdict import Reason, Verdict
@@ -16,7 +17,7 @@ from veracity.data.verdict import Reason, Verdict
 from .calibration import mark_of
 from .findings import sentence_of
 from .labels import ACTION, BAD, GOOD, NOTICE, RECALIBRATED, RULES, SCORE_OF, WITHIN_CHANCE, Said
-from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, percent, value, why
+from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, percent, why
 from .text import capital, sentence
 
 MOST_ROWS = 3  # row numbers named in a sentence
@@ -32,22 +33,20 @@ def recalibrated(reported: Means, measured: Means, detail: Verdict | None) -> st
     """Return what recalibrated means are, and whether they differ from those given by chance only."""
     if detail is None or detail.state in ("found", "slight", "not measurable") or detail.zero_rows:
         return RECALIBRATED
-    differ = any(abs(measured[name] - reported[name]) > 1e-9 for name in measured if name in reported)
+    differ = any(abs(measured.reading(name) - held) > 1e-9 for name, held in reported.readings().items())
     return f"{RECALIBRATED} {WITHIN_CHANCE}" if differ else RECALIBRATED
 
 
-def usefulness(scores: Scores | None, skill: Skill | None, baseline: Baseline | None) -> Said | None:
+def usefulness(scores: Scores, skill: Skill, baseline: Baseline) -> Said | None:
     """Return whether the forecasts are better than always predicting the class frequencies."""
-    if scores is None or skill is None or baseline is None:
-        return None
-    name, label, gain = "log_loss", "Log loss", skill.log
+    loss: Reading | None
+    label, loss, base, gain = "Log loss", scores.log_loss, baseline.log_loss, skill.log
     if finite(gain) is None:  # an infinite log loss says nothing about usefulness, the Brier score does
-        name, label, gain = "brier", "Brier score", skill.brier
-    if finite(gain) is None or name not in scores or name not in baseline:
+        label, loss, base, gain = "Brier score", scores.brier, baseline.brier, skill.brier
+    share = finite(gain)
+    if share is None or loss is None or base is None:
         return None
-    share = float(gain)  # type: ignore[arg-type]
-    base = number(baseline[name], decimals(scores[name]))
-    against = f"{label} {number(scores[name])} against {base} for the baseline"
+    against = f"{label} {number(loss)} against {number(base, decimals(loss))} for the baseline"
     limits = ends(gain)
     if limits is not None and limits[0] <= 0.0 <= limits[1]:
         worse = f"{percent(-limits[0], 0)} worse" if limits[0] < 0.0 else "no better"
@@ -61,34 +60,33 @@ def usefulness(scores: Scores | None, skill: Skill | None, baseline: Baseline | 
     return Said(GOOD, "Useful", f"{against} ({percent(share, 0)} better).")
 
 
-def expectation(scores: Scores | None, expected: Mapping[str, ExpectedScore] | None, verdict: Verdict | None) -> str:
+def expectation(scores: Scores, expected: Mapping[str, ExpectedScore], verdict: Verdict) -> str:
     """Return whether the log loss was worse or better than the forecasts expected of themselves.
 
     A direction is named only where the calibration verdict found something and chance does not explain the difference.
     """
     rule = judged_by(scores)
-    found, observed = (expected or {}).get(rule), None if scores is None else scores[SCORE_OF[rule]]
+    found, observed = expected.get(rule), scores.reading(SCORE_OF[rule])
     if found is None or found.expected is None or finite(observed) is None:
         return ""
     name, gap = RULES[rule], abs(float(found.excess))
     both = f"{name} {number(observed)}, expected {number(found.expected, decimals(observed))}"
-    named = verdict is not None and verdict.state in ("found", "slight")
+    named = verdict.state in ("found", "slight")
     if not named or found.p is None or found.p >= SIGNIFICANT:
         return f"About as good as it expected of itself: {both}."
     word = "Worse" if found.excess > 0.0 else "Better"
     return f"{word} than it expected of itself: {both}, a difference of {number(gap, decimals(found.excess))}."
 
 
-def judged_by(scores: Scores | None) -> str:
+def judged_by(scores: Scores) -> str:
     """Return the rule that recalibrations are judged by: "brier" where the log loss is infinite."""
-    return "brier" if scores is not None and finite(scores.log_loss) is None else "log"
+    return "brier" if finite(scores.log_loss) is None else "log"
 
 
-def any_infinite(scores: Iterable[Scores | None]) -> bool:
+def any_infinite(scores: Iterable[Scores]) -> bool:
     """Return whether a log loss is infinite, so that these are judged by the Brier score, which all of them have."""
     held = list(scores)
-    known = all(one is not None and finite(one.get("brier")) is not None for one in held)
-    return known and any(value(one.log_loss) == math.inf for one in held if one is not None)
+    return all(finite(one.brier) is not None for one in held) and any(one.log_loss == math.inf for one in held)
 
 
 def remedy_name(remedy: Remedy) -> str:
@@ -164,9 +162,9 @@ def group_verdicts(group: Group) -> str:
     return f"p: of the calibration tests of a group. {judged}; alone, it would be at {SIGNIFICANT}."
 
 
-def biggest_miss(surprises: Sequence[Surprise] | None, zero_rows: int = 0) -> Said | None:
+def biggest_miss(surprises: Sequence[Surprise], zero_rows: int = 0) -> Said | None:
     """Return the case with the lowest probability of its outcome, if that is tiny and no zeros are reported."""
-    rare = [case for case in surprises or () if 0 < case.probability < TINY]
+    rare = [case for case in surprises if 0 < case.probability < TINY]
     if not rare or zero_rows:
         return None
     return Said(NOTICE, "Note", f"{place(rare[0])} gave its outcome a probability of {chance(rare[0].probability)}.")

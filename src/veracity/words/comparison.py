@@ -68,7 +68,7 @@ def others(record: ComparisonRecord) -> list[str]:
     return [other for tier in record.ranking[judged_by(record)] for other in tier if other != name]
 
 
-def lowest(name: str, loss: Reading, second: str, next_loss: Reading, rule: str) -> str:
+def lowest(name: str, loss: Reading | None, second: str, next_loss: Reading | None, rule: str) -> str:
     """Return which of several models has the lowest loss, and that only a comparison tells whether it is better."""
     own = f"{number(loss)} ({limits})" if (limits := interval(loss)) else number(loss)
     other = number(next_loss, decimals(loss))

@@ -4,33 +4,36 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import Any
+
+from veracity.data.reading import Reading
+from veracity.data.records import Gain
 
 ENOUGH = 3  # decimals of a score; more only where the interval is that narrow
 TINY = 1e-6  # a probability of the outcome below which a single case is worth a note
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
-def value(reading: Any) -> float | None:
+def value(reading: float | None) -> float | None:
     """Return the number of a reading, or None if it has no value."""
-    if reading is None or isinstance(reading, bool) or not isinstance(reading, int | float):
+    if reading is None or (isinstance(reading, Reading) and not reading.known):
         return None
-    return float(reading) if getattr(reading, "known", True) else None
+    return float(reading)
 
 
-def finite(reading: Any) -> float | None:
+def finite(reading: float | None) -> float | None:
     """Return the number if it is finite, else None."""
     found = value(reading)
     return found if found is not None and math.isfinite(found) else None
 
 
-def ends(reading: Any) -> tuple[float, float] | None:
+def ends(reading: float | Gain | None) -> tuple[float, float] | None:
     """Return both ends of the interval, or None without an interval."""
-    low, high = getattr(reading, "low", None), getattr(reading, "high", None)
-    return None if low is None or high is None else (float(low), float(high))
+    if not isinstance(reading, Reading | Gain) or reading.low is None or reading.high is None:
+        return None
+    return float(reading.low), float(reading.high)
 
 
-def decimals(reading: Any) -> int:
+def decimals(reading: float | Gain | None) -> int:
     """Return the decimals that show two digits of the uncertainty, or one beyond the third decimal; three where it is
     not known.
 
@@ -43,11 +46,11 @@ def decimals(reading: Any) -> int:
     if half > 0.0 and math.isfinite(half):
         first = -magnitude(half)  # the decimal of the first digit
         return min(max(min(first + 1, ENOUGH), first, 0), 5)
-    size = abs(value(reading) or 0.0)
+    size = abs(value(reading.gain if isinstance(reading, Gain) else reading) or 0.0)
     return 3 if size < 10 else 1 if size < 1000 else 0
 
 
-def number(reading: Any, digits: int | None = None) -> str:
+def number(reading: float | None, digits: int | None = None) -> str:
     """Return a number with the digits its interval supports, never in scientific notation.
 
     >>> [number(x) for x in (0.71138, 2.6e-5, 2.6e-14, 1.0, 12.345, 98765.4, 0.0, float("inf"), None)]
@@ -118,7 +121,7 @@ def share(x: float) -> str:
     return f"{rounded(100.0 * x, 0 if rest == 0.0 or rest >= 0.995 else -magnitude(rest))} %"
 
 
-def percent(reading: Any, digits: int | None = None) -> str:
+def percent(reading: float | None, digits: int | None = None) -> str:
     """Return a share in percent, with the digits its interval supports; never 0 % or 100 % where it is not.
 
     >>> [percent(x) for x in (0.838, 0.0, 1.0, 0.00001)], percent(0.9999, 0), percent(0.33, 0)
@@ -136,7 +139,7 @@ def percent(reading: Any, digits: int | None = None) -> str:
     return f"{_fixed(100 * x, digits)} %"
 
 
-def interval(reading: Any, as_percent: bool = False, digits: int | None = None) -> str:
+def interval(reading: float | Gain | None, as_percent: bool = False, digits: int | None = None) -> str:
     """Return the interval as text; empty without an interval.
 
     >>> from veracity.data.reading import Reading
@@ -161,9 +164,9 @@ def _end(x: float, digits: int) -> str:
     return "0" if abs(x) < 0.1 * 10.0**-digits else _fixed(x, digits)
 
 
-def why(reading: Any) -> str:
+def why(reading: float | None) -> str:
     """Return why a reading has no number or no interval, empty where it does not say."""
-    return str(getattr(reading, "reason", None) or "")
+    return (reading.reason or "") if isinstance(reading, Reading) else ""
 
 
 def count(n: float, noun: str, many: str = "") -> str:
@@ -182,7 +185,7 @@ def level(share: float | None) -> str:
     return f"{100 * (share or 0.95):g} %"
 
 
-def day(moment: Any) -> str:
+def day(moment: str | None) -> str:
     """Return the day of a date in ISO 8601; empty without a date.
 
     >>> day("2026-11-08T01:02:03+00:00"), day(None)

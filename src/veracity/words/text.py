@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-import unicodedata
+import re
 from collections.abc import Sequence
 
 GENERIC_EVENTS = ("1", "1.0", "true", "yes", "event", "ja", "oui", "si", "sí")  # labels that name no event
+BLANKS = re.compile("[\n\t\r]")
+# Controls, line separators, directions, surrogates, and what no character is.
+NO_TEXT = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef"
+    + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000))
+    + "]"
+)
 FORMULA = tuple("=+-@＝＋－＠")  # beginnings that a spreadsheet would compute
 
 
@@ -69,16 +76,9 @@ def clean(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(" " if c in "\n\t\r" else "\N{REPLACEMENT CHARACTER}" if _is_control(c) else c for c in text)
+    return NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", BLANKS.sub(" ", text))
 
 
 def clean_lines(text: str) -> str:
     """Return text without control characters apart from the ends of its lines."""
     return "\n".join(map(clean, text.split("\n")))
-
-
-def _is_control(c: str) -> bool:
-    """Whether a character is no text: controls, surrogates, line separators, directions, what no character is."""
-    if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") or "\u202a" <= c <= "\u202e" or "\u2066" <= c <= "\u2069":
-        return True
-    return (ord(c) & 0xFFFE) == 0xFFFE or "\ufdd0" <= c <= "\ufdef"
