@@ -7,6 +7,7 @@ from types import ModuleType
 
 from veracity import plots, words
 from veracity.data.reading import Reading
+from veracity.data.records import Means
 from veracity.data.stability import Group
 from veracity.measures import MEANS, Measure, quantity, scores
 from veracity.results.assessment import Assessment
