@@ -20,7 +20,7 @@ from veracity import PredictionTable, measures, plots, show, words
 from veracity.data import records as r
 from veracity.data.findings_of_input import OneOutcome, RescaledRows
 from veracity.data.reading import Reading
-from veracity.data.records import Drift
+from veracity.data.stability import Difference, Drift, GroupCalibration, GroupShift, PValue
 from veracity.measures import Measure, scores
 from veracity.results.assess import Assessments
 from veracity.show import markdown, terminal
@@ -95,17 +95,21 @@ def test_a_fix_of_poor_forecasts_says_what_it_leaves_beside_the_baseline(filled:
     assert "leaves" not in fix(filled("over"))
 
 
-def test_drift_of_calibration_is_said_before_nothing_else_was_found(filled: Callable[..., Any]) -> None:
+def test_drift_of_calibration_replaces_the_tick(filled: Callable[..., Any]) -> None:
     fine = filled("calibrated")
-    moved = replace(fine, drift=Drift(0.4, 0.0001, "cosines"))
+    moved = replace(fine, drift=Drift(PValue(0.0001), PValue(0.4), 0.0002, "cosines"))
     assert fine.verdict_detail.state in ("calibrated", "none found")
     said = [block for block in show.first_screen(moved) if isinstance(block, Sentence)]
-    assert [s.title for s in said if s.lead] == ["Drift", "Otherwise none found"]
+    assert [(s.title, s.text) for s in said if s.lead] == [("Calibrated on average", "But not over time (p < 0.001).")]
     assert not any(s.mark == "✓" for s in said if s.lead)
+    assert "Nothing to fix" not in [s.title for s in said]
     cards = next(block for block in show.first_screen(moved) if isinstance(block, Cards)).cards
-    assert next(card.answer for card in cards if card.question == "Calibrated?") == "Not always"
-    still = replace(fine, drift=Drift(0.4, 0.4, "cosines"))
-    assert "Drift" not in [s.title for s in show.first_screen(still) if isinstance(s, Sentence)]
+    assert next(card.answer for card in cards if card.question == "Calibrated?") == "On average"
+    still = replace(fine, drift=Drift(PValue(0.02), PValue(0.4), 0.04, "cosines"))  # only in the table
+    assert show.first_screen(still)[1] == show.first_screen(fine)[1]
+    assert "Calibration seems to change over time (p = 0.040; level p = 0.020" in words.stability.drift_note(
+        still.drift
+    )
 
 
 def test_a_skill_whose_interval_holds_zero_is_not_called_useful(filled: Callable[..., Any]) -> None:
@@ -364,14 +368,49 @@ def test_every_class_has_a_row_and_of_many_the_worst_ten(filled: Callable[..., A
     assert any("No class" in note for note in rows(many).notes)
 
 
-def test_groups_that_do_not_differ_are_not_named(filled: Callable[..., Any]) -> None:
+def test_harder_groups_are_said_in_the_table_and_never_in_the_headline(filled: Callable[..., Any]) -> None:
+    result = filled("calibrated", groups=True)
+    same = GroupCalibration(PValue(0.3), PValue(0.5), 0.6, (), "draws")
+    harder = replace(result.groups["site"], differ=Difference(0.004, "labels"), calibration=same, worst="north")
+    said = show.first_screen(replace(result, groups={"site": harder}))
+    assert [b for b in said if isinstance(b, Sentence)] == [
+        b for b in show.first_screen(result) if isinstance(b, Sentence)
+    ]
+    (table,) = (b for b in said if isinstance(b, Table) and b.title == "By site")
+    assert any(note.startswith("Cases of site = north are harder") for note in table.notes)
+    assert any(note.startswith("Calibration does not clearly differ by site (p = 0.60") for note in table.notes)
+
+
+@pytest.mark.parametrize(("p", "columns", "said"), [(0.009, 1, True), (0.009, 2, False), (0.002, 5, True)])
+def test_groups_replace_the_tick_at_one_percent_shared_by_their_columns(
+    filled: Callable[..., Any], p: float, columns: int, said: bool
+) -> None:
+    result = filled("calibrated", groups=True)
+    off = GroupShift("west", "level", 4.0, "too low")
+    held = GroupCalibration(PValue(p / 2), PValue(0.5), p, ("west",), "draws", (off,))
+    group = replace(result.groups["site"], calibration=held)
+    level = group.levels["west"].level
+    fine = replace(group, calibration=replace(held, p=1.0, names=(), off=()))
+    several = {"site": group, **{f"column {i}": fine for i in range(columns - 1)}}
+    found = [b for b in show.first_screen(replace(result, groups=several)) if isinstance(b, Sentence)]
+    shares = "predicted {}, observed {}".format(*words.calibration.two_percents(level.predicted, level.observed))
+    expected = ("!", "Calibrated on average", f"But not in site = west ({shares}).")
+    assert (expected in [(s.mark, s.title, s.text) for s in found if s.lead]) == said
+    assert ("Nothing to fix" in [s.title for s in found]) != said
+    assert any(b.title == "Nothing to fix" for b in show.first_screen(result) if isinstance(b, Sentence))
+
+
+def test_groups_are_a_note_beside_a_fault_of_all_cases(filled: Callable[..., Any]) -> None:
     result = filled("over", groups=True)
-    group = replace(result.groups["site"], differ=r.Difference(0.004, "permuted labels"), worst="north")
-    differing = replace(result, groups={"site": group})
-    assert "Groups" in [b.title for b in show.first_screen(differing) if isinstance(b, Sentence)]
-    group = replace(group, differ=r.Difference(0.4, "permuted labels"))
-    alike = replace(result, groups={"site": group})
-    assert "Groups" not in [b.title for b in show.first_screen(alike) if isinstance(b, Sentence)]
+    off = GroupShift("west", "slope", -4.0, "too extreme")
+    held = GroupCalibration(PValue(0.5), PValue(0.001), 0.002, ("west",), "draws", (off,))
+    group = replace(result.groups["site"], calibration=held)
+    found = [b for b in show.first_screen(replace(result, groups={"site": group})) if isinstance(b, Sentence)]
+    assert [s.title for s in found if s.lead] == [
+        s.title for s in show.first_screen(result) if isinstance(s, Sentence) and s.lead
+    ]
+    text = "Calibration is not the same in site = west (too extreme)."
+    assert ("Differs by group", text) in [(s.title, s.text) for s in found]
 
 
 def test_models_are_ranked_by_log_loss_with_the_worst_ones_named(filled: Callable[..., Any]) -> None:

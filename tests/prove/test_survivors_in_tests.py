@@ -12,9 +12,10 @@ import pytest
 import veracity as vc
 from veracity.data import Forecasts
 from veracity.data.reading import Reading
+from veracity.estimate import stability
 from veracity.estimate.bootstrap import Bootstrap
 from veracity.estimate.calibration_tests import run_tests
-from veracity.estimate.cases import RANGES, prepared
+from veracity.estimate.cases import RANGES, cases_of, prepared, ranges_of
 from veracity.estimate.components import shortfall
 from veracity.estimate.expected import expected_score
 from veracity.estimate.paired import Scorer
@@ -23,7 +24,6 @@ from veracity.estimate.scores import auc
 from veracity.estimate.source import source_means
 from veracity.estimate.verdict import _shape, _where
 from veracity.estimate.windows import drifts
-from veracity.formulas.differences import drift
 from veracity.formulas.rules import power
 from veracity.state.pairs import Pairs
 from veracity.state.plan import Plan
@@ -82,10 +82,19 @@ def test_the_test_of_drift_is_that_of_two_degrees_of_freedom() -> None:
     y = (rng.random(200) < p).astype(int)
     tally = Tally.of(Forecasts(p, y, (0, 1), time=np.arange(200.0)))
     found = drifts(tally)
-    assert tally.by_key is not None
     assert found is not None
-    f, df = drift(-np.log(np.where(y == 1, p, 1.0 - p)))
-    assert found.p == pytest.approx((1.0 + 2.0 * f[0] / df) ** (-df / 2.0), rel=1e-9)  # of F(2, df), in closed form
+    held = stability.Recalibrated.of(*_cases(p, y))
+    phase = np.pi * (np.arange(200) + 0.5) / 200
+    e = np.cos(np.outer(phase, np.arange(1, 15)))  # ⌊.41·200^⅔⌋ = 14 cosines
+    e -= held.nuisance @ (held.inverse @ (held.nuisance.T @ (e * held.w[:, None])))
+    squares = (held.u @ e) ** 2 / np.einsum("ij,ij,i->j", e, e, held.w)
+    f, df = squares[:2].mean() / squares[2:].mean(), 12
+    assert found.level.p == pytest.approx((1.0 + 2.0 * f / df) ** (-df / 2.0), rel=1e-9)  # of F(2, df), in closed form
+
+
+def _cases(p: Any, y: Any) -> tuple[Any, Any]:
+    p, cases = cases_of(p, y, np.ones(len(y)), np.ones(len(y)), None, ranges_of(p), np.arange(len(y)))
+    return cases, p
 
 
 @pytest.mark.parametrize("r", [0.123, 0.7654, -0.321])

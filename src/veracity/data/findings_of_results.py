@@ -239,3 +239,17 @@ class PsepUnused(Finding, severity="note"):
     unused: float
     cases: float | None
     share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepeatedForecasts(Finding, severity="critical"):
+    """Rows seem to repeat: those with equal forecasts count as one cluster each."""
+
+    option: str  # what names the cases
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepeatedRows(Finding, severity="critical"):
+    """Rows seem to repeat, with forecasts that are nearly equal: which are copies of one case is unknown."""
+
+    option: str  # what names the cases

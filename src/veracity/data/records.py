@@ -400,22 +400,6 @@ class ClassReading(Section):
 
 
 @dataclass(frozen=True)
-class Difference(Section):
-    """A test that the levels of a group differ."""
-
-    p: float | None
-    method: str
-
-
-@dataclass(frozen=True)
-class Group(Section):
-    levels: Mapping[str, Level]
-    differ: Difference | None = None
-    worst: str | None = None
-    alpha: float | None = None  # of the verdict of each level: a share of the chance of a false one
-
-
-@dataclass(frozen=True)
 class Surprise(Section):
     """A case whose outcome had a low probability."""
 
@@ -449,25 +433,3 @@ class Provenance(Section):
     plan: Mapping[str, Any]
     seconds: float | None
     given: Given | None = None
-
-
-@dataclass(frozen=True)
-class Window(Section):
-    """The readings of one window: first and last time, and scores; `excess` is observed less expected log loss."""
-
-    start: str
-    end: str
-    n: int
-    log_loss: Reading
-    brier: Reading | None = None
-    accuracy: Reading | None = None
-    excess: Reading | None = None
-
-
-@dataclass(frozen=True)
-class Drift(Section):
-    """A test of slow change in time: of the log loss, and of observed less expected log loss (calibration)."""
-
-    p: float | None
-    calibration_p: float | None
-    method: str

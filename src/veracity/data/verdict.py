@@ -26,6 +26,7 @@ class Reason(StrEnum):
     TOO_FEW_CASES = "too_few_cases"
     TOO_FEW_CLUSTERS = "too_few_clusters"
     TOO_FEW_BLOCKS = "too_few_blocks"  # to judge one of several groups
+    REPEATED_ROWS = "repeated_rows"  # which are copies of one case is unknown
     ONLY_CERTAIN_FORECASTS = "only_certain_forecasts"  # every forecast is 0 or 1
     CONSTANT = "constant"  # the forecast is the same in every case
     ONE_CLASS = "one_class"  # only one was observed
@@ -130,6 +131,7 @@ class Verdict(Section):
     number: int | None = None
     needed: int | None = None
     method: str = ""
+    approximate: bool = False  # few events are expected of clusters or blocks of time
     cases: int = 0
     tested: int | None = None  # cases that the tests used, where these are a sample
     class_count: int = 2

@@ -17,6 +17,7 @@ from veracity.estimate.profile import risk_profile
 from veracity.estimate.published import measured_by
 from veracity.estimate.recalibration import recalibration
 from veracity.estimate.remedies import remedies
+from veracity.estimate.repeated import forecasts_as_clusters, repeated_rows
 from veracity.estimate.reported import NOT_MEASURABLE
 from veracity.estimate.scores import baseline, no_scores, scores, skill
 from veracity.estimate.source import source_divergence, source_means, with_source
@@ -35,6 +36,7 @@ __all__ = [
     "expected_at",
     "expected_score",
     "findings",
+    "forecasts_as_clusters",
     "group",
     "ideal",
     "losses",
@@ -46,6 +48,7 @@ __all__ = [
     "recalibration",
     "reliability",
     "remedies",
+    "repeated_rows",
     "risk_profile",
     "score_at",
     "scores",

@@ -334,7 +334,7 @@ class Many(Cases):
         for column in np.flatnonzero((variance > 0.0) & (variance < FEW)):
             if column != k:
                 sign = 1.0 if variance[column] > mean[column] / 2 else -1.0  # −1: nearly certain, misses are few
-                found[:, column] = sign * _poisson_margin(sign * found[:, column], variance[column])
+                found[:, column] = sign * poisson_margin(sign * found[:, column], variance[column])
         return found
 
 
@@ -410,7 +410,7 @@ def _search(cumulative: Floats, row: Ints, value: Floats) -> Ints:
     return np.asarray(np.minimum(low, high))
 
 
-def _poisson_margin(normal: Floats, variance: float) -> Floats:
+def poisson_margin(normal: Floats, variance: float) -> Floats:
     """Return Poisson variables less their mean, in the order of the normal variables."""
     from scipy.special import ndtr, pdtr
 

@@ -23,12 +23,15 @@ MOST_VERDICTS = 20  # that share the chance of a false one: 999 draws give no p 
 FLOOR = 0.001  # minimum probability with which an infinite log loss is shown
 
 
-def verdict(tally: Tally, recalibration: Recalibration | None = None, among: int = 1) -> Verdict:
+def verdict(
+    tally: Tally, recalibration: Recalibration | None = None, among: int = 1, untested: Reason | None = None
+) -> Verdict:
     """Return the calibration verdict.
 
-    `among` is the number of verdicts that share the chance of a false one, such as those of groups.
+    `among` is the number of verdicts that share the chance of a false one, such as those of groups. `untested` says why
+    nothing can be tested though forecasts can be compared with outcomes.
     """
-    reason = unjudged(tally) or (Reason.ONLY_SHARES if tally.shares_only else None)
+    reason = unjudged(tally) or (Reason.ONLY_SHARES if tally.shares_only else untested)
     found = not_measurable(reason) if reason else _judged(tally, recalibration, among)
     found = replace(found, cases=tally.cases, class_count=tally.k, picks_only=tally.picks_only)
     if not tally.sums.zeros:

@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.data import Forecasts
 from veracity.data.reading import Reading, around
-from veracity.data.records import ClassLevel, Difference, Group, Level
-from veracity.estimate.calibration_tests import signs
+from veracity.data.records import ClassLevel, Level
+from veracity.data.stability import Difference, Group, GroupCalibration, GroupShift, PValue
+from veracity.data.verdict import Reason
+from veracity.estimate.calibration_tests import ALPHA, signs
 from veracity.estimate.compare import FEWEST_CLUSTERS
 from veracity.estimate.components import Judge, Judged
 from veracity.estimate.conclusion import alpha_of, verdict
 from veracity.estimate.dependent import Widening
 from veracity.estimate.expected import Expected
-from veracity.estimate.folds import blocks
+from veracity.estimate.folds import BLOCKS, blocks
+from veracity.estimate.group_calibration import group_scores
 from veracity.estimate.ladder import ONE_FOLD, error_of
 from veracity.estimate.measured import Measured, spread_ratio, unmeasured
 from veracity.estimate.per_class import residual
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.reported import NOT_MEASURABLE, Profile
 from veracity.estimate.scores import mean_and_error, scores
-from veracity.formulas.differences import between_groups, influences, shrunk_means
+from veracity.estimate.stability import LEVEL, SLOPE, aligned
+from veracity.estimate.verdict import FEWEST_ROWS
+from veracity.formulas.differences import between_groups, holm, influences, shrunk_means
 from veracity.kernels.hashes import SEED, mix
 from veracity.measures import BRIER, LOG_LOSS
 from veracity.state.clusters import CLUSTER
-from veracity.state.content import Array, Hashes
+from veracity.state.content import Array, Hashes, row_hashes
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
+from veracity.words.calibration import why_not
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -42,29 +49,37 @@ AT_ONCE = 1 << 21  # permuted values held together
 DIGITS = 7  # decimals of losses to which equal ones are equal, whatever their sums were rounded to
 SHRUNK = "empirical Bayes (DerSimonian–Laird)"
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000
+MOST_TESTED = 1 << 17  # rows whose calibration is compared between levels
+MOST_GROUPS = 1_000  # levels that are compared one by one; smaller ones as one
+SLOPES = ("too cautious", "too extreme")  # of residuals that rise, or fall, with the forecast
+NOT_COMPARABLE = "forecasts cannot be compared with outcomes"
 WIDENED = ("scores", "reported")  # by clusters or times
 
 
 def group(
-    levels: Mapping[str, Tally], recalibration: Recalibration | None = None, measured: Measured | None = None
+    levels: Mapping[str, Tally],
+    recalibration: Recalibration | None = None,
+    measured: Measured | None = None,
+    untested: Reason | None = None,
 ) -> Group:
-    """Return the readings of each level, a test that levels differ, and the worst one.
+    """Return the readings of each level, tests that levels differ in difficulty and calibration, and the worst one.
 
-    `measured` are the measured means of all cases, whose C is that of every level.
-    The worst level has the largest log loss, shrunk towards the common mean unless the plan says otherwise.
+    `measured` are the measured means of all cases, whose C is that of every level. `untested` says why nothing can be
+    tested. The worst level has the largest log loss, shrunk towards the common mean unless the plan says otherwise.
     """
     plan = next(iter(levels.values())).plan if levels else Plan()
     drawn = shrunk(levels, plan.level) if plan.shrink == "auto" else {}
     judge, found = None if recalibration is None else Judge(recalibration), {}
     for name, tally in levels.items():
         judged = judged_by(judge, tally)
-        saved = gain(tally, judged, plan.level)
-        found[name] = replace(level(tally, len(levels), measured, judged), shrunk=drawn.get(name), gain=saved)
+        saved, own = gain(tally, judged, plan.level), level(tally, len(levels), measured, judged, untested)
+        found[name] = replace(own, shrunk=drawn.get(name), gain=saved)
     plain = {name: float(one.scores.log_loss) for name, one in found.items()}
     worst = _largest({**plain, **{name: float(one.shrunk) for name, one in found.items() if one.shrunk is not None}})
     worst = _largest({name: plain[name] for name in worst})  # of losses that are all shrunk to one
-    named = max(worst) if len(found) > 1 else None
-    return Group(found, differ(levels, plan.random_state), named, alpha_of(len(levels)))
+    harder = None if untested else differ(levels, plan.random_state)
+    held = calibration(levels, plan.random_state, untested)
+    return Group(found, harder, held, max(worst) if len(found) > 1 else None, alpha_of(len(levels)))
 
 
 def _largest(losses: Mapping[str, float]) -> list[str]:
@@ -80,13 +95,20 @@ def judged_by(judge: Judge | None, tally: Tally) -> Judged | None:
     return judge.of(tally.few_rows(MOST_ROWS, MOST_ENTRIES))
 
 
-def level(tally: Tally, among: int = 1, measured: Measured | None = None, judged: Judged | None = None) -> Level:
-    """Return the readings of one level of so many."""
+def level(
+    tally: Tally,
+    among: int = 1,
+    measured: Measured | None = None,
+    judged: Judged | None = None,
+    untested: Reason | None = None,
+) -> Level:
+    """Return the readings of one level of so many; `untested` says why it has no verdict."""
     profile = Profile(tally)
-    means = unmeasured(ONE_FOLD if tally.measurable else NOT_MEASURABLE)
+    unmeasurable = why_not(untested) if untested else ONE_FOLD
+    means = unmeasured(unmeasurable if tally.measurable else NOT_MEASURABLE)
     if measured is not None and judged is not None:
         means = measured.of_part(tally, judged)
-    found_verdict = verdict(tally, among=among)
+    found_verdict = verdict(tally, among=among, untested=untested)
     found = Level(
         n=tally.cases,
         scores=scores(tally),
@@ -110,6 +132,66 @@ def event_level(tally: Tally) -> ClassLevel | None:
     if tally.k != 2 or not (tally.measurable and tally.sums.rows):
         return None
     return ClassLevel(float(tally.mean_forecast[1]), float(tally.frequencies[1]), residual(tally.classwise[1]))
+
+
+def calibration(levels: Mapping[str, Tally], seed: int, untested: Reason | None = None) -> GroupCalibration | None:
+    """Return the test that calibration differs by level; None where there is one level."""
+    used = {name: tally for name, tally in levels.items() if tally.sums.rows}
+    if len(used) < 2:
+        return None
+    if not all(tally.measurable and not tally.shares_only for tally in used.values()):
+        return _no_calibration(NOT_COMPARABLE)
+    if untested:
+        return _no_calibration(why_not(untested))
+    ordered = sorted(used, key=lambda name: _held(used[name]), reverse=True)  # the largest first
+    rows, group = _together([used[name] for name in ordered])
+    if int(rows.copies.sum()) < FEWEST_ROWS:
+        return _no_calibration(f"{int(rows.copies.sum())} cases: too few to test, at least {FEWEST_ROWS} needed")
+    clusters = Tally.dependent(rows)
+    block = blocks(clusters, rows.time, rows.copies, None if clusters is None else row_hashes(rows))
+    if block is not None and (number := len(np.unique(block))) < BLOCKS:
+        return _no_calibration(f"{number} clusters: too few to test, at least {BLOCKS} needed")
+    held = aligned(rows, group, block)
+    scores = group_scores(held.cases, held.p, held.beside, seed)
+    p = {name: one.p for name, one in scores.items()}
+    adjusted = dict(zip(p, holm(list(p.values())).tolist(), strict=True))
+    off = []
+    for what, one in scores.items():
+        for g in one.named if adjusted[what] <= ALPHA else ():
+            if g < len(ordered) and (g < MOST_GROUPS - 1 or len(ordered) <= MOST_GROUPS):
+                z = float(one.z[g]) * (-1.0 if what == LEVEL and held.flipped else 1.0)
+                words = (("too low", "too high") if held.p.ndim == 1 else (None, None)) if what == LEVEL else SLOPES
+                off.append(GroupShift(ordered[g], what, z, words[0] if z > 0.0 else words[1]))
+    off.sort(key=lambda one: (-abs(one.z), one.what))
+    shift, shifts = scores[LEVEL].shift, None
+    if shift is not None and len(ordered) <= MOST_GROUPS:
+        sign = -1.0 if held.flipped else 1.0
+        shifts = {name: sign * float(shift[ordered.index(name)]) for name in levels if name in used}
+    return GroupCalibration(
+        PValue(p[LEVEL]),
+        PValue(p[SLOPE]),
+        min(adjusted.values()),
+        tuple(dict.fromkeys(one.group for one in off)),
+        scores[LEVEL].method,
+        tuple(off),
+        shifts,
+    )
+
+
+def _no_calibration(reason: str) -> GroupCalibration:
+    return GroupCalibration(PValue(None), PValue(None), None, (), "", reason=reason)
+
+
+def _together(levels: Sequence[Tally]) -> tuple[Forecasts, Ints]:
+    """Return the analysis rows of levels, the largest first, and the number of each row's level.
+
+    Levels beyond the most are one. Of too many rows, every level has the same share of its own.
+    """
+    k, held = levels[0].k, [len(tally.rows) for tally in levels]
+    share = min(1.0, MOST_TESTED / sum(held), MOST_ENTRIES / (k * sum(held)))
+    parts = [tally.few_rows(max(1, int(share * n)), MOST_ENTRIES) for tally, n in zip(levels, held, strict=True)]
+    number = np.minimum(np.repeat(np.arange(len(parts)), [len(part) for part in parts]), MOST_GROUPS - 1)
+    return Forecasts.concat([part.precise() for part in parts]), number
 
 
 def differ(levels: Mapping[str, Tally], seed: int) -> Difference | None:

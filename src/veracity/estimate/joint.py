@@ -19,6 +19,18 @@ MOST = 31  # classes, the last of them all that are rare: S has their square
 BLOCKS = 256  # of rows, whose sums get random signs where outcomes are not drawn
 
 
+def frequent_classes(p: Floats, mass: Floats, most: int = MOST) -> tuple[Floats, Ints]:
+    """Return (n, K') forecasts of the frequent classes and of the rest as one, and (K,) where each class went."""
+    k = p.shape[1]
+    if k <= most:
+        return p, np.arange(k)
+    frequent = np.sort(np.argsort(-(mass @ p), kind="stable")[: most - 1])
+    of_class = np.full(k, most - 1)
+    of_class[frequent] = np.arange(most - 1)
+    rest = np.clip(1.0 - p[:, frequent].sum(axis=1), 0.0, 1.0)
+    return np.column_stack([p[:, frequent], rest]), of_class
+
+
 @dataclass(frozen=True, eq=False)
 class Joint:
     """Forecasts p (n, K') of the frequent classes, and what S needs of them.
@@ -35,14 +47,7 @@ class Joint:
 
     @classmethod
     def of(cls, p: Floats, mass: Floats) -> Joint:
-        k = p.shape[1]
-        of_class = np.arange(k)
-        if k > MOST:
-            frequent = np.sort(np.argsort(-(mass @ p), kind="stable")[: MOST - 1])
-            of_class = np.full(k, MOST - 1)
-            of_class[frequent] = np.arange(MOST - 1)
-            rest = np.clip(1.0 - p[:, frequent].sum(axis=1), 0.0, 1.0)
-            p = np.column_stack([p[:, frequent], rest])
+        p, of_class = frequent_classes(p, mass)
         varied = mass[:, None] * p * (1.0 - p)
         total = varied.sum(axis=0)[:, None]
         centre = np.divide(varied.T @ p, total, out=np.zeros((p.shape[1],) * 2), where=total > 0.0)

@@ -137,7 +137,7 @@ class Judged:
         held = Forecasts(p, y, tuple(map(str, classes)), weights=weight, counts=count.astype(np.int64))
         block = blocks(clusters, time, count, None if clusters is None else row_hashes(held))
         order = np.arange(len(classes)) if picks_only or not rows else class_order(held)
-        p, y = _in_order(p, y, order)
+        p, y = in_class_order(p, y, order)
         realised = p[np.arange(len(y)), y] if p.ndim == 2 else np.where(y == 1, p, 1.0 - p)
         zeros = int(count[realised <= 0.0].sum())
         certain, ranges = bool(((p == 0.0) | (p == 1.0)).all()), ranges_of(p)
@@ -208,7 +208,7 @@ def judge(
     least = min(loss, -float(cases.mass @ cases.mean_log(p)) / cases.n)  # that of over-confident ones is too small
     found_from = DETECTABLE * dependence(cases.for_fit(p), p)
     detectable = min(found_from / (2.0 * cases.n * least), 1.0) if least > 0.0 else 1.0 if loss > 0.0 else None
-    state = state_of(rejected, high, detectable, zeros)
+    state, few = state_of(rejected, high, detectable, zeros), _few_events(cases, p)
     return Verdict(
         word=word_of(state, level_test, confidence),
         state=state,
@@ -225,7 +225,8 @@ def judge(
         detectable=detectable,
         zero_rows=zeros,
         reason=_reason(cases, p, held.certain),
-        method=_method(cases, p),
+        method=_method(cases, few),
+        approximate=few,
         cases=rows,
         class_count=len(names),
         picks_only=picks_only,
@@ -287,7 +288,7 @@ def spread_zeros(p: Floats, rows: int) -> Floats:
     return np.where(zero, share / np.maximum(number, 1), np.where(number > 0, p * (1.0 - share), p))
 
 
-def _in_order(p: Floats, y: NDArray[np.int64], order: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
+def in_class_order(p: Floats, y: NDArray[np.int64], order: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
     """Return forecasts and outcomes with the classes in this order; of two classes the probability of the second."""
     if len(order) > 2:
         return p[:, order], np.argsort(order)[y]
@@ -388,10 +389,8 @@ def _where(tests: Tests, direction: str, classes: int, zeros: bool, flipped: boo
     at, last = np.array([*range(RANGES), *named]), 0 if flipped else RANGES - 1
     spans = [(b, b) for b in range(RANGES)] + [(min(b, last), max(b, last)) for b in named]
     chosen = np.array([[first <= b <= end for b in range(RANGES)] for first, end in spans], dtype=np.float64)
-    columns = slice(
-        tests.cases.levels + 1, tests.cases.beyond
-    )  # at most one entry of a row is likely: variances add up
-    scale = np.sqrt(chosen @ tests.variances[columns] + 1.0)
+    columns = slice(tests.cases.levels + 1, tests.cases.beyond)
+    scale = np.sqrt(chosen @ tests.variances[columns] + 1.0)  # at most one entry of a row is likely: variances add up
     z, drawn = chosen @ tests.residuals[columns] / scale, tests.draws[:, columns] @ chosen.T / scale
     fits = (np.abs(z) > np.quantile(np.abs(drawn).max(axis=1), 1.0 - ALPHA) * (1.0 + 1e-9)) & (sign[at] * z > 0.0)
     if (fits & likely[at]).any():
@@ -440,8 +439,12 @@ def _reason(cases: Two | Many, p: Floats, certain: bool) -> Reason | None:
     return Reason.ONE_CLASS if (cases.y == cases.y[0]).all() else None
 
 
-def _method(cases: Two | Many, p: Floats) -> str:
-    if cases.block is None:
-        return f"{DRAWS} draws of outcomes from the forecasts"
+def _method(cases: Two | Many, approximate: bool) -> str:
+    signs = "" if cases.block is None else f"signs of {len(np.unique(cases.block))} blocks"
+    return signs + (", approximate" if approximate else "") or f"{DRAWS} draws of outcomes from the forecasts"
+
+
+def _few_events(cases: Two | Many, p: Floats) -> bool:
+    """Whether so few events are expected of clusters or blocks of time that their signs are approximate."""
     rare = cases.n - float(cases.mass @ (np.maximum(p, 1.0 - p) if p.ndim == 1 else p.max(axis=1)))
-    return f"signs of {len(np.unique(cases.block))} blocks" + (", approximate" if rare < EVENTS else "")
+    return cases.block is not None and rare < EVENTS

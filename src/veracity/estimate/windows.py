@@ -8,15 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data.reading import Reading
-from veracity.data.records import Drift, Window
+from veracity.data.stability import Drift, PValue, Window
+from veracity.estimate import stability
 from veracity.estimate.compare import FEWEST_TIMES, Dependence
-from veracity.formulas.differences import drift, half_width
+from veracity.estimate.stability import LEVEL, SLOPE, aligned
+from veracity.formulas.differences import half_width, holm
 from veracity.state.clusters import CLUSTER, SCORES, TIME, ClusterSums
 from veracity.state.tally import Tally
 
 Ints = NDArray[np.int64]
 
 FEW = f"fewer than {FEWEST_TIMES} times: no interval"
+MOST_ROWS, MOST_ENTRIES = 1 << 17, 1_000_000  # of analysis rows that are tested
 SHOWN = {"log_loss": "log", "brier": "brier", "accuracy": "correct", "excess": "excess"}
 
 
@@ -35,17 +38,28 @@ def windows(tally: Tally) -> tuple[Window, ...]:
 
 
 def drifts(tally: Tally) -> Drift | None:
-    """Return the test that log loss, and observed less expected log loss, change slowly; None without times."""
-    if tally.by_key is None or tally.by_key.sums.kind == CLUSTER or len(tally.by_key.sums) < FEWEST_TIMES:
+    """Return the test that calibration changes slowly in time; None without times."""
+    if tally.by_key is None or tally.by_key.sums.kind == CLUSTER:
         return None
-    from scipy.special import fdtrc
+    times = len(tally.by_key.sums)
+    if not tally.measurable or tally.shares_only:
+        return _untested("forecasts cannot be compared with outcomes")
+    if times < stability.FEWEST_TIMES:
+        number = f"{times} different time{'' if times == 1 else 's'}"
+        return _untested(f"{number}: too few to test, at least {stability.FEWEST_TIMES} needed")
+    rows = tally.few_rows(MOST_ROWS, MOST_ENTRIES)
+    assert rows.time is not None
+    held = aligned(rows, np.asarray(rows.time))
+    found = stability.drift(held.cases, held.p, held.beside)
+    if found is None:
+        return _untested(f"too few times in a sample of {len(rows):,} rows to test")
+    cosines = stability.Cosines.of(held.beside)
+    method = f"two slowest of {cosines.number} cosines of {cosines.times:,} times"
+    return Drift(PValue(found[LEVEL]), PValue(found[SLOPE]), float(holm(list(found.values())).min()), method)
 
-    if tally.sums.zeros:
-        return Drift(None, None, "outcomes had probability 0: not tested")
-    columns = [SCORES.index(name) for name in ("log", "excess")]
-    f, df = drift(tally.by_key.sums.influences(columns))
-    p = [float(fdtrc(2.0, df, x)) if math.isfinite(x) else None for x in f.tolist()]
-    return Drift(p[0], p[1] if tally.measurable else None, f"two slowest of {df + 2} cosines")
+
+def _untested(reason: str) -> Drift:
+    return Drift(PValue(None), PValue(None), None, "", reason)
 
 
 def _windows_of(sums: ClusterSums, window: str) -> Ints:
@@ -85,7 +99,24 @@ def _window(part: ClusterSums, tally: Tally) -> Window:
     names = ("log_loss", *(("brier", "accuracy", "excess") if tally.measurable else ()))
     ends = [_text(float(key), tally.names.dates) for key in (part.keys[0], part.keys[-1])]
     found = {name: reading(name) for name in names}
-    return Window(ends[0], ends[1], int(part.cases.sum()), found.pop("log_loss"), **found)
+    shares = _shares(part, tally)
+    return Window(ends[0], ends[1], int(part.cases.sum()), found.pop("log_loss"), **found, **shares)  # type: ignore[arg-type]
+
+
+def _shares(part: ClusterSums, tally: Tally) -> dict[str, float | None]:
+    """Return predicted and observed share of the event, or typical probability of the outcome; their ratio and z."""
+    if not tally.measurable or (tally.k > 2 and tally.sums.zeros):
+        return {}
+    sums = dict(zip(SCORES, part.values.sum(axis=0).tolist(), strict=True))
+    total, variance = float(part.weight.sum()), sums["variance"]
+    if tally.k == 2:
+        predicted, observed, gap = sums["predicted"] / total, sums["observed"] / total, sums["observed"]
+        gap -= sums["predicted"]
+    else:
+        predicted, observed = math.exp((sums["excess"] - sums["log"]) / total), math.exp(-sums["log"] / total)
+        gap = -sums["excess"]
+    z = gap / math.sqrt(variance) if variance > 0.0 and not tally.shares_only else None
+    return {"predicted": predicted, "observed": observed, "ratio": predicted / observed if observed else None, "z": z}
 
 
 def _text(moment: float, dates: bool) -> str:

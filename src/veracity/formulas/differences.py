@@ -99,23 +99,6 @@ def _cosine_sums(u: ArrayLike, b: int) -> Floats:
     return np.asarray(np.cos(angles) @ values)
 
 
-def drift(u: ArrayLike) -> tuple[Floats, int]:
-    """Return F of slow change and its second degrees of freedom: the two slowest cosines over the next ones.
-
-    F = mean(C₁², C₂²)/mean(C₃², …, C_B²), C_j = Σ_t u_t cos(πj(t − ½)/n); F(2, B − 2) if nothing changes for good and
-    persistence is short against the series (the cosines of Müller 2007). `u` in the order of time, B at least 6.
-
-    >>> trend = np.linspace(-1.0, 1.0, 50)
-    >>> bool(drift(trend)[0][0] > 20.0)
-    True
-    """
-    n = len(np.asarray(u))
-    b = min(max(6, number_of_cosines(n)), n - 1)
-    squares = _cosine_sums(u, b) ** 2
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(squares[:2].mean(axis=0) / squares[2:].mean(axis=0)), b - 2
-
-
 def _lagged(u: Floats, lag: int) -> Floats:
     return np.asarray((u[lag:] * u[: len(u) - lag]).sum(axis=0))
 

@@ -7,7 +7,7 @@ import altair as alt
 from veracity.plots import _style as style
 from veracity.plots import compare
 from veracity.results.assessment import Assessment
-from veracity.words import BESIDE, number, p_equals, percent
+from veracity.words import number, percent, stability
 
 OF, ORDER, TITLE = "assessment", 10, "Given and expected by group"
 COLUMNS = {
@@ -36,12 +36,10 @@ def caption(result: Assessment) -> str:
         if group.worst is None or group.worst not in group.levels:
             continue
         worst = group.levels[group.worst]
-        p = group.differ.p if group.differ is not None else None
-        differ = f" The log losses of groups {'' if p is not None and p < BESIDE else 'do not clearly '}differ"
         said.append(
             f"By {column}: worst is {group.worst} (log loss {number(worst.scores.log_loss)}; "
             f"gave {percent(worst.reported.geometric_accuracy, 0)} typically)."
-            + (f"{differ} ({p_equals(p)})." if p is not None else "")
+            + "".join(f" {note}" for note in stability.group_notes(str(column), group))
         )
     return " ".join(said)
 

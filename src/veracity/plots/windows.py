@@ -6,7 +6,7 @@ import altair as alt
 
 from veracity.plots import _style as style
 from veracity.results.assessment import Assessment
-from veracity.words import BESIDE, finite, number, p_equals
+from veracity.words import finite, number, stability
 
 OF, ORDER, TITLE = "assessment", 11, "Observed and expected in time"
 OBSERVED, EXPECTED = "observed", "expected by the forecasts"
@@ -33,17 +33,14 @@ def rows(result: Assessment) -> style.Rows:
 
 
 def caption(result: Assessment) -> str:
-    """Return the windows with the lowest and the highest log loss, and whether that is drift."""
+    """Return the windows with the lowest and the highest log loss, and whether calibration changes."""
     known = [w for w in result.windows if finite(w.log_loss) is not None]
     if len(known) < 2:
         return ""
     best, worst = (pick(known, key=lambda w: float(w.log_loss)) for pick in (min, max))
     said = f"Lowest log loss from {best.start} on ({number(best.log_loss)}), highest from {worst.start} on "
     said += f"({number(worst.log_loss)})."
-    p = result.drift.p if result.drift is not None else None
-    if p is not None:
-        said += f" {'It drifts' if p < BESIDE else 'It does not clearly drift'} ({p_equals(p)})."
-    return said
+    return f"{said} {stability.drift_note(result.drift)}".strip()
 
 
 def chart(result: Assessment) -> style.Chart:

@@ -15,7 +15,7 @@ import numpy as np
 
 from veracity import estimate
 from veracity.calibrators import Fitted
-from veracity.data import Finding, records
+from veracity.data import Finding, records, stability
 from veracity.data import findings_of_results as of_results
 from veracity.data.extras import extras
 from veracity.data.findings import unique
@@ -75,21 +75,21 @@ class Assessment(Presented):
     @cached_property
     def n(self) -> int:
         """Number of cases."""
-        return self._state.cases
+        return self._counted.cases
 
     @cached_property
     def classes(self) -> tuple[Any, ...]:
-        return self._state.classes
+        return self._counted.classes
 
     @cached_property
     def floor(self) -> float:
         """Minimum probability of the reported means."""
-        return self._state.plan.limits[0]
+        return self._counted.plan.limits[0]
 
     @cached_property
     def level(self) -> float:
         """Level of the intervals."""
-        return self._state.plan.level
+        return self._counted.plan.level
 
     @cached_property
     def scores(self) -> records.Scores:
@@ -213,12 +213,12 @@ class Assessment(Presented):
     @cached_property
     def verdict_detail(self) -> Verdict:
         """Can the probabilities be taken at face value? Tests, sizes and sentences."""
-        return self._shared.shown(estimate.verdict(self._state, self._shared.recalibration))
+        return self._shared.shown(self._shared.verdict)
 
     @cached_property
     def remedies(self) -> tuple[records.Remedy, ...]:
         """What each recalibration gains on cases it was not fitted to, best first."""
-        if self._shared.unjudged:
+        if self._shared.unfitted:
             return ()
         return estimate.remedies(self._shared.recalibration, level=self._state.plan.level)
 
@@ -290,20 +290,18 @@ class Assessment(Presented):
         return records.Curves() if published is None else estimate.reliability(self._state, published.curve)
 
     @cached_property
-    def groups(self) -> Mapping[str, records.Group]:
+    def groups(self) -> Mapping[str, stability.Group]:
         """Readings of each level of each group."""
-        held = self._shared
-        found = held.recalibration, held.measured
-        return {column: estimate.group(levels, *found) for column, levels in self._state.groups.items()}
+        return {column: self._shared.group(levels) for column, levels in self._state.groups.items()}
 
     @cached_property
-    def windows(self) -> tuple[records.Window, ...]:
+    def windows(self) -> tuple[stability.Window, ...]:
         """Readings of each window of time, where the plan has windows."""
         return estimate.windows(self._state)
 
     @cached_property
-    def drift(self) -> records.Drift | None:
-        """Whether log loss and calibration change slowly in time; None without times."""
+    def drift(self) -> stability.Drift | None:
+        """Whether calibration changes slowly in time; None without times."""
         return estimate.drifts(self._state)
 
     @cached_property
@@ -392,14 +390,20 @@ class Assessment(Presented):
         return {name: value for name, value in vars(self).items() if name not in ("_shared", "_advised")}
 
     @property
-    def _state(self) -> Tally:
+    def _counted(self) -> Tally:
+        """The tally as it was counted."""
         if self.tally is None:
             raise AttributeError(FROM_JSON)
         return self.tally
 
+    @property
+    def _state(self) -> Tally:
+        """The tally that estimates are made from."""
+        return self._shared.tally
+
     @cached_property
     def _shared(self) -> Shared:
-        return Shared(self._state)
+        return Shared.of(self._counted)
 
     def _expected_score(self, key: str) -> records.ExpectedScore:
         if self._shared.nothing:
@@ -408,8 +412,8 @@ class Assessment(Presented):
 
     def _losses(self, key: str) -> records.Losses:
         tally, plan = self._state, self._state.plan
-        if self._shared.unjudged:
-            return estimate.no_losses(self._shared.unjudged)
+        if self._shared.unfitted:
+            return estimate.no_losses(self._shared.unfitted)
         score = {"log": self.scores.log_loss, "brier": self.scores.brier}.get(key)
         if score is None and self._shared.recalibration is not None:
             score = estimate.score_at(tally, self._shared.recalibration, parameter_of(key))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
 
@@ -10,6 +11,8 @@ from veracity import estimate
 from veracity.data.papers import CurveMeans, CurveReadings
 from veracity.data.reading import Reading, undefined
 from veracity.data.records import Decomposition, ExpectedScore, Means, RiskProfile
+from veracity.data.stability import Group
+from veracity.data.verdict import Reason, Verdict
 from veracity.estimate.bootstrap import Bootstrap
 from veracity.estimate.dependent import Widening
 from veracity.estimate.expected import Expected
@@ -18,6 +21,7 @@ from veracity.estimate.ladder import ONE_FOLD, NoProbabilities, chain
 from veracity.estimate.measured import FEWEST, TOO_FEW, Measured, unmeasured
 from veracity.estimate.published import Published
 from veracity.estimate.recalibration import Recalibration
+from veracity.estimate.repeated import Repetition, finding
 from veracity.estimate.reported import Profile
 from veracity.estimate.scores import FEW_MISSES, few_misses
 from veracity.formulas.chain import Chain
@@ -33,9 +37,29 @@ DECIDED_BY_MISSES = (Reading, Means, ExpectedScore, RiskProfile, Decomposition)
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """The estimates of one tally that more than one section needs."""
+    """The estimates of one tally that more than one section needs.
+
+    repetition  that rows seem to repeat; where those with equal forecasts do, these are clusters of the tally
+    """
 
     tally: Tally
+    repetition: Repetition | None = None
+
+    @classmethod
+    def of(cls, tally: Tally) -> Shared:
+        """Return the estimates of a tally whose rows may repeat."""
+        found = estimate.repeated_rows(tally)
+        return cls(estimate.forecasts_as_clusters(tally) if found is not None and found.tied else tally, found)
+
+    @property
+    def repeating(self) -> Reason | None:
+        """Why there is no verdict though forecasts can be compared with outcomes: copies of cases cannot be told."""
+        return None if self.repetition is None or self.repetition.tied else Reason.REPEATED_ROWS
+
+    @property
+    def cluster_option(self) -> str:
+        """How the caller names the clusters of rows."""
+        return {"file": "--cluster", "frame": "cluster="}.get(self.tally.names.style, "clusters=")
 
     @cached_property
     def nothing(self) -> str:
@@ -47,6 +71,25 @@ class Shared:
     def unjudged(self) -> str:
         """Why forecasts cannot be compared with outcomes; empty where they can."""
         return self.nothing or ("" if self.tally.measurable else estimate.NOT_MEASURABLE)
+
+    @property
+    def unfitted(self) -> str:
+        """Why no recalibration can be fitted and judged on the same rows; empty where one can."""
+        return self.unjudged or (why_not(self.repeating) if self.repeating else "")
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The calibration verdict, with what must be known about rows that seem to repeat."""
+        found = estimate.verdict(self.tally, self.recalibration, untested=self.repeating)
+        if self.repetition is None:
+            return found
+        return replace(found, findings=(*found.findings, finding(self.repetition, self.cluster_option)))
+
+    def group(self, levels: Mapping[str, Tally]) -> Group:
+        """Return the readings of each level of a group; where equal forecasts are clusters, they are in every level."""
+        if self.repetition is not None and self.repetition.tied:
+            levels = {name: estimate.forecasts_as_clusters(part) for name, part in levels.items()}
+        return estimate.group(levels, self.recalibration, self.measured, self.repeating)
 
     @cached_property
     def profile(self) -> Profile:
@@ -74,7 +117,7 @@ class Shared:
         if self.tally.cases < FEWEST and not self.tally.shares_only:
             return TOO_FEW
         if self.recalibration is None:
-            return ONE_FOLD
+            return self.unfitted or ONE_FOLD
         return self._chain if isinstance(self._chain, str) else ""
 
     @cached_property
@@ -125,8 +168,8 @@ class Shared:
 
     @cached_property
     def recalibration(self) -> Recalibration | None:
-        """The one cross-validation of verdict, losses and remedies."""
-        if self.unjudged:
+        """The one cross-validation of verdict, losses and remedies; None where copies could be on both its sides."""
+        if self.unfitted:
             return None
         rows = self.tally.few_rows(MOST_ROWS, MOST_ENTRIES)
         clusters = self.tally.dependent(rows)

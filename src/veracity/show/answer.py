@@ -7,7 +7,8 @@ from types import ModuleType
 
 from veracity import plots, words
 from veracity.data.reading import Reading
-from veracity.data.records import Group, Means
+from veracity.data.records import Means
+from veracity.data.stability import Group
 from veracity.measures import MEANS, Measure, quantity, scores
 from veracity.results.assessment import Assessment
 from veracity.show import commands, specialists
@@ -82,15 +83,17 @@ def sentences(a: Assessment) -> tuple[list[Sentence], list[Sentence]]:
     detail = a.verdict_detail
     verdict = words.verdict(a.verdict, detail)
     useful = words.usefulness(a.scores, a.skill, a.baseline)
-    drifts = words.drifting(a.drift, a.windows)
-    if drifts is not None and _hidden_drift(a):  # said before "no miscalibration found"
-        verdict, drifts = [drifts, words.NOT_THROUGHOUT], None
+    beside: tuple[words.Said | None, ...] = ()
+    if _unstable(a):  # in place of the tick
+        said = words.stability.unstable(a.drift, a.windows, a.groups)
+        verdict = [*([said] if said is not None else []), *(verdict if detail.state == "too few" else [])]
+    else:
+        beside = words.stability.notes(a.drift, a.windows, a.groups)
     lead = [Sentence(*said, lead=True) for said in verdict]
     worse = useful is not None and useful.mark == BAD
     if useful is not None and worse:  # said first of all
         lead.insert(0, Sentence(*useful, lead=True))
-    zeros = detail.zero_rows
-    notes = [words.worst_group(a.groups), drifts, words.biggest_miss(a.surprises, zeros)]
+    notes = [*beside, words.biggest_miss(a.surprises, detail.zero_rows)]
     notes += words.notes(a.findings, detail)
     known = [said for said in notes if said is not None]
     more = words.Said(NOTICE, "Note", f"{count(len(known) - MOST_NOTES, 'more note')}: see the findings below.")
@@ -99,15 +102,15 @@ def sentences(a: Assessment) -> tuple[list[Sentence], list[Sentence]]:
     return lead, [Sentence(*said) for said in rest if said is not None]
 
 
-def _hidden_drift(a: Assessment) -> bool:
-    """Whether calibration changes in time though all cases together show no miscalibration."""
-    p = None if a.drift is None else a.drift.calibration_p
-    return p is not None and p < words.BESIDE and a.verdict_detail.state in UNSEEN
+def _unstable(a: Assessment) -> bool:
+    """Whether calibration differs by time or group though all cases together show no miscalibration."""
+    differs = words.stability.drifting(a.drift) or bool(words.stability.differing(a.groups))
+    return differs and a.verdict_detail.state in UNSEEN
 
 
 def _fix(a: Assessment) -> words.Said | None:
     """Return what to do, with a command that runs on the same input."""
-    said = words.fix(a.advice, a.verdict_detail, changes=_hidden_drift(a))
+    said = words.fix(a.advice, a.verdict_detail, changes=_unstable(a))
     if said is None or a.provenance is None or not said.command:
         return said
     return said._replace(command=commands.ready(said.command, a.provenance.given, a.model, _inputs(a)))
@@ -140,19 +143,21 @@ def _calibration_card(a: Assessment) -> Card:
     if len(a.classes) == 2 and detail.level.classes and not detail.confidence.direction:  # only the level
         (level,) = detail.level.classes.values()
         said = "{} predicted, {} observed".format(*words.calibration.two_percents(level.predicted, level.observed))
-    if _hidden_drift(a):
-        return Card("Calibrated?", "Not always", f"it drifts; {said}", NOTICE)
+    if _unstable(a):
+        other = words.stability.CHANGES if words.stability.drifting(a.drift) else words.stability.DIFFERS
+        return Card("Calibrated?", "On average", f"{other.lower()}; {said}", NOTICE)
     answer = answers.get(detail.state, "Not measurable")
     return Card("Calibrated?", answer, said, words.mark_of(detail))
 
 
 def _fix_card(a: Assessment) -> Card | None:
-    said = words.fix(a.advice, a.verdict_detail, changes=_hidden_drift(a))
+    said = words.fix(a.advice, a.verdict_detail, changes=_unstable(a))
     if said is None:
         return None
     answers = {"Fix": "Yes", "Possible fix": "Perhaps", "Use the base rate": "Hardly", "No simple fix": "Not simply"}
     gain, name = a.advice.log, str(a.advice.parameters or "").partition(" (")[0]
-    detail = f"{name}: log loss −{words.saved(gain)}" if gain is not None else name or words.FIXABLE[a.advice.advice]
+    other = "not by one map for all" if said == words.NO_SINGLE_FIX else words.FIXABLE.get(a.advice.advice, "")
+    detail = f"{name}: log loss −{words.saved(gain)}" if gain is not None else name or other
     return Card("Fixable?", answers.get(said.title, said.title), detail, said.mark)
 
 
@@ -253,13 +258,20 @@ def _window_table(a: Assessment) -> Table | None:
     latest = a.windows[-MOST_WINDOWS:]
     digits = fewest([w.log_loss for w in latest])
     limits, to = (f"{words.level(a.level)} interval", 2), Column("to", number=False, rank=4)
-    columns = (to, "cases", "log loss", limits, ("observed − expected", 1), ("accuracy", 3))
+    shared = any(w.predicted is not None for w in latest)
+    names = ("predicted", "observed") if len(a.classes or ()) == 2 else ("expected", "gave")
+    pairs: list[Column | str | tuple[str, int]] = [*((name, 1) for name in names), ("ratio", 4), ("z", 1)]
+    columns = (to, "cases", *(pairs if shared else ()), "log loss", limits, ("observed − expected", 3), ("accuracy", 3))
+    beside = _percent_digits([x for w in latest for x in (w.predicted, w.observed)])
     rows = []
     for w in latest:
         loss = (Value(w.log_loss, digits=digits), Interval(w.log_loss, digits=digits), Value(w.excess, digits=digits))
-        rows.append((Label(w.start), w.end, Value(w.n, digits=0), *loss, Value(w.accuracy, percent=True, digits=0)))
+        pair = [Value(x, percent=True, digits=beside) for x in (w.predicted, w.observed)]
+        pair += [Value(w.ratio, digits=2), Value(w.z, digits=1)]
+        own = (Label(w.start), w.end, Value(w.n, digits=0), *(pair if shared else ()))
+        rows.append((*own, *loss, Value(w.accuracy, percent=True, digits=0)))
     earlier = len(a.windows) - len(latest)
-    notes = (words.drift(a.drift), f"{count(earlier, 'earlier window')} not shown." if earlier else "")
+    notes = (words.stability.drift_note(a.drift), f"{count(earlier, 'earlier window')} not shown." if earlier else "")
     return table("In time", columns, rows, notes, empty=False)
 
 
@@ -271,6 +283,8 @@ def _group_table(a: Assessment, column: str, group: Group) -> Table:
     drawn = any(part.shrunk is not None for _, part in ordered)
     limits, shrunk = (f"{words.level(a.level)} interval", 3), [("shrunk", 4)] if drawn else []
     pairs = [(name, 2) for name in (("predicted", "observed") if levelled else ("gave", "expected"))]
+    shifts = None if group.calibration is None else group.calibration.shifts
+    pairs += [("off by", 4)] if shifts else []
     brier = words.any_infinite(part.scores for _, part in largest)
     rows: list[tuple[Cell, ...]] = []
     for level, part in largest:
@@ -282,17 +296,18 @@ def _group_table(a: Assessment, column: str, group: Group) -> Table:
         cells += [Value(part.shrunk, digits=digits)] if drawn else []
         cells += [Value(part.scores.brier, digits=3)] if brier else []
         cells += [Value(x, percent=True, digits=0) for x in pair]
+        cells += [Value(shifts.get(level), digits=2)] if shifts else []
         rows.append((Label(level), *cells, words.p_known(part.p), part.verdict))
     left_out = len(ordered) - MOST_GROUPS
-    notes = [words.group_verdicts(group)]
-    if group.differ is not None and group.differ.p is not None:
-        differ = f"The log losses of groups {'' if group.differ.p < words.BESIDE else 'do not clearly '}differ"
-        notes.append(f"{differ} ({words.p_equals(group.differ.p)}; {group.differ.method}).")
+    notes = [words.group_verdicts(group), *words.stability.group_notes(column, group)]
     if left_out > 0:
         notes.append(f"{count(left_out, 'more group')} with at most {ordered[MOST_GROUPS][1].n:,} cases.")
     if drawn:
         notes.append("Shrunk: log loss drawn towards the mean of all groups, as small groups vary by chance.")
-    if any(part.verdict == "not measurable" for _, part in largest):
+    if shifts:
+        notes.append("Off by: log-odds beside the calibration of all cases, drawn towards 0 as chance explains it.")
+    untested = group.calibration is not None and group.calibration.reason is not None  # that is said already
+    if not untested and any(part.verdict == "not measurable" for _, part in largest):
         notes.append("Not measurable: too few cases, clusters or blocks of time in the group.")
     verdict = Column("verdict", number=False)
     scored: list[Title] = ["cases", "log loss", limits, *shrunk, *(["Brier"] if brier else [])]

@@ -80,7 +80,8 @@ class ClusterSums:
 # -- scores of one model by key ---------------------------------------------------------------------------------------
 
 POWERS = (-2.0, -4.0 / 3.0, -2.0 / 3.0, 2.0 / 3.0, 1.0, 4.0 / 3.0, 2.0)  # r whose means are summed by key; 0 is the log
-SCORES = ("log", "brier", "spherical", "correct", "excess", *(f"power {r:.4g}" for r in POWERS))
+POWER = [f"power {r:.4g}" for r in POWERS]
+SCORES = ("log", "brier", "spherical", "correct", "excess", *POWER, "predicted", "observed", "variance")
 LEAST = 1e-80  # of a probability whose powers are summed: smaller ones would leave the range of floats
 ENTRIES = 1 << 21  # of forecasts scored together
 
@@ -138,8 +139,14 @@ def _scores(f: Forecasts) -> Floats:
         out[:, 2] = 1.0 - realised / np.sqrt(square)
         pick = f.outcomes == 1 if f.picks_only else p.argmax(axis=1) == f.outcomes
         out[:, 3] = pick
-        entropy = -np.einsum("ij,ij->i", p, np.log(np.where(p > 0.0, p, 1.0)))
+        each = np.log(np.where(p > 0.0, p, 1.0))
+        entropy = -np.einsum("ij,ij->i", p, each)
         out[:, 4] = np.where(np.isclose(-known, entropy, rtol=1e-14, atol=0.0), 0.0, -known - entropy)
+        # of the event, or of ln p of the outcome; Σw of the last is the variance of Σw of its residuals
+        variance = np.einsum("ij,ij,ij->i", p, each, each) - entropy**2
+        if f.k == 2:
+            out[:, -3], out[:, -2], variance = f.positive, f.outcomes == 1, p[:, 0] * p[:, 1]
+        out[:, -1] = variance * np.divide(f.squared_mass, f.mass, out=np.zeros(len(f)), where=f.mass > 0.0)
     with np.errstate(over="ignore"):
-        out[:, 5:] = np.exp(np.maximum(known, np.log(LEAST))[:, None] * np.array(POWERS))
+        out[:, 5:-3] = np.exp(np.maximum(known, np.log(LEAST))[:, None] * np.array(POWERS))
     return out

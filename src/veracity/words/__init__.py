@@ -1,8 +1,8 @@
 """Labels, numbers and sentences as people read them, the same in terminal, report, notebook and Markdown.
 
 `labels`, `numbers` and `text` serve every page; `assessment` holds the sentences about one set of forecasts,
-`calibration` those of its verdict, `findings` that of every kind of finding, `comparison` those about several sets,
-`tables` those about a table of counts. The names of the first four are here too.
+`calibration` those of its verdict, `stability` those about time and groups, `findings` that of every kind of finding,
+`comparison` those about several sets, `tables` those about a table of counts. The names of the first four are here too.
 """
 
 # ruff: noqa: F403
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from . import calibration as calibration
 from . import comparison as comparison
+from . import stability as stability
 from .assessment import *
 from .calibration import mark_of as mark_of
 from .calibration import verdict as verdict

@@ -1,4 +1,4 @@
-"""Sentences about one set of forecasts: use, calibration, remedy, groups, drift and what else must be known."""
+"""Sentences about one set of forecasts: use, calibration, remedy and what else must be known."""
 
 from __future__ import annotations
 
@@ -10,25 +10,14 @@ from veracity.data.findings_of_input import ZeroProbability
 from veracity.data.findings_of_results import Empty, OneClass
 from veracity.data.fix import Fix
 from veracity.data.reading import Reading
-from veracity.data.records import (
-    Baseline,
-    Drift,
-    ExpectedScore,
-    Gain,
-    Group,
-    Means,
-    Remedy,
-    Scores,
-    Skill,
-    Surprise,
-    Window,
-)
+from veracity.data.records import Baseline, ExpectedScore, Gain, Means, Remedy, Scores, Skill, Surprise
+from veracity.data.stability import Group
 from veracity.data.verdict import Reason, Verdict
 
 from .calibration import mark_of
 from .findings import sentence_of
 from .labels import ACTION, BAD, GOOD, NOTICE, RECALIBRATED, RULES, SCORE_OF, WITHIN_CHANCE, Said
-from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, p_equals, percent, why
+from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, percent, why
 from .text import capital, sentence
 
 MOST_ROWS = 3  # row numbers named in a sentence
@@ -38,7 +27,6 @@ SLOPE_DIFFERS = (
     "The verdict is about forecasts on average, the slope about sure ones beside unsure ones: here they point in "
     "opposite directions, for the gap is widest where the forecasts are least sure."
 )
-BESIDE = 0.01  # p of a test beside the verdict below which it claims something: together they keep the 5 % of one
 
 
 def recalibrated(reported: Means, measured: Means, detail: Verdict | None) -> str:
@@ -106,6 +94,9 @@ def remedy_name(remedy: Remedy) -> str:
     return (remedy.parameters or remedy.map.replace("_", " ")).replace(" -", " −")
 
 
+NO_SINGLE_FIX = Said(NOTICE, "No single fix", "One recalibration of all cases does not help: it is right on average.")
+
+
 def fix(advised: Fix | None, verdict: Verdict | None, *, changes: bool = False) -> Said | None:
     """Return what to do, with the command for FILE.
 
@@ -128,8 +119,10 @@ def fix(advised: Fix | None, verdict: Verdict | None, *, changes: bool = False) 
     if verdict.state in ("found", "slight"):
         text = "None of the simple corrections fits: it needs more cases, or another model."
         return Said(NOTICE, "No simple fix", text)
+    if changes:
+        return NO_SINGLE_FIX
     shown = verdict.state == "calibrated" or (verdict.state == "none found" and mark_of(verdict) == GOOD)
-    return Said(GOOD, "Nothing to fix", "No recalibration is called for.") if shown and not changes else None
+    return Said(GOOD, "Nothing to fix", "No recalibration is called for.") if shown else None
 
 
 def advised_nothing(advised: Fix, word: str) -> str:
@@ -161,55 +154,12 @@ def gain_text(gain: Gain) -> str:
     return f"{shown} ({limits})" if limits else shown
 
 
-NOT_THROUGHOUT = Said(NOTICE, "Otherwise none found", "All times together show no miscalibration beyond chance.")
-
-
-def worst_group(groups: Mapping[str, Group]) -> Said | None:
-    """Return the worst group of the first column whose groups differ significantly."""
-    for column, group in groups.items():
-        p = group.differ.p if group.differ is not None else None
-        if p is not None and p < BESIDE and group.worst is not None and group.worst in group.levels:
-            loss = group.levels[group.worst].scores.log_loss
-            loss_text = f"log loss {number(loss)}" if finite(loss) is not None else "an infinite log loss"
-            text = f"{column} = {group.worst} is worst, with {loss_text}; groups differ ({p_equals(p)})."
-            return Said(NOTICE, "Groups", text)
-    return None
-
-
 def group_verdicts(group: Group) -> str:
     """Return at which p the verdicts of groups are found; empty where that is unknown or that of one verdict."""
     if group.alpha is None or group.alpha >= SIGNIFICANT:
         return ""
     judged = f"Each of the {len(group.levels):,} groups is judged at {group.alpha:.2g} because there are several"
     return f"p: of the calibration tests of a group. {judged}; alone, it would be at {SIGNIFICANT}."
-
-
-def drift(found: Drift | None) -> str:
-    """Return whether log loss and calibration drift, in a sentence; empty where that was not tested."""
-    if found is None or found.p is None:
-        return ""
-    said = "The log loss drifts" if found.p < BESIDE else "The log loss does not clearly drift"
-    said = f"{said} ({p_equals(found.p)})"
-    if found.calibration_p is not None:
-        also = f"calibration {'drifts' if found.calibration_p < BESIDE else 'does not clearly drift'}"
-        said += f"; {also} ({p_equals(found.calibration_p)})"
-    return f"{said}."
-
-
-def drifting(found: Drift | None, windows: Sequence[Window]) -> Said | None:
-    """Return that log loss or calibration drifts, with the first and the last window; None where neither does."""
-    if found is None or not any(p is not None and p < BESIDE for p in (found.p, found.calibration_p)):
-        return None
-    text = drift(found)
-    if len(windows) > 1:
-        first, last = windows[0], windows[-1]
-        text += f" Log loss {number(first.log_loss)} from {first.start}, {number(last.log_loss)} from {last.start} on"
-        excesses = [(w.log_loss, excess) for w in (first, last) if (excess := finite(w.excess)) is not None]
-        if len(excesses) == 2:
-            expected = [number(loss - excess, decimals(loss)) for loss, excess in excesses]
-            text += f"; expected by the forecasts: {expected[0]} and {expected[1]}"
-        text += "."
-    return Said(NOTICE, "Drift", text)
 
 
 def biggest_miss(surprises: Sequence[Surprise], zero_rows: int = 0) -> Said | None:

@@ -20,6 +20,7 @@ LIKELY = 0.6  # from here on a forecast names the outcome, and may be right
 CLEARLY = 0.1  # share of the loss: a test that would show only larger errors proves little
 COUNTED = 0.5  # of an event: differences smaller than this are not told
 TOLD = 1.95  # units of the last digit by which two shares differ at least: 2 but for rounding
+APPROXIMATE = "Approximate: few events in dependent cases."
 
 
 WHY_NOT = {
@@ -30,6 +31,7 @@ WHY_NOT = {
     Reason.TOO_FEW_CASES: "{cases}: too few to judge, at least {needed} needed",
     Reason.TOO_FEW_CLUSTERS: "{number} clusters: too few to judge, at least {needed} needed",
     Reason.TOO_FEW_BLOCKS: "{number} clusters or blocks of time: too few to judge one of several groups",
+    Reason.REPEATED_ROWS: "rows seem to repeat: nothing can be tested until the case of each row is named",
     Reason.ONLY_CERTAIN_FORECASTS: "every forecast is 0 or 1: these are decisions, not probabilities",
     Reason.CONSTANT: "the forecast is the same in every case: only its level can be judged",
     Reason.ONE_CLASS: "only one class was observed",
@@ -82,6 +84,8 @@ def sentences(verdict: Verdict) -> list[Titled]:
     told = [*_exceptions(verdict), *_judged(verdict)]
     if verdict.tested is not None and verdict.state != "not measurable":
         told.append(Titled("", f"The tests used {verdict.tested:,} of {count(verdict.cases, 'case')}."))
+    if verdict.approximate:
+        told.append(Titled("", APPROXIMATE))
     return told
 
 

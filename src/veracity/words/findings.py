@@ -82,6 +82,10 @@ SENTENCES: dict[type[Finding], str] = {
     "are taken together",
     of_results.GapsInTime: "`{time}`: {count:,} of {total:,} steps are longer than usual; the times on both sides are "
     "taken as neighbours",
+    of_results.RepeatedForecasts: "rows seem to repeat: equal forecasts have equal outcomes more often than chance "
+    "explains, so they count as one cluster each ({option} names the cases)",
+    of_results.RepeatedRows: "nearly equal forecasts have equal outcomes more often than chance explains, as copies of "
+    "a case would: the intervals are too narrow; name the case of each row with {option}",
     of_results.PersistentDifferences: "differences persist in time (autocorrelation {autocorrelation:.2f}): the "
     "intervals are too short",
     of_results.CoarseCells: "the cells of the map {map!r} are too coarse: calibration loss holds what rows of one cell "

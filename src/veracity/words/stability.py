@@ -1,0 +1,156 @@
+"""Sentences about time and groups: does calibration hold throughout, and which groups are harder?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from veracity.data.records import Level
+from veracity.data.stability import Drift, Group, GroupCalibration, GroupShift, Window
+
+from .calibration import two_percents
+from .labels import NOTICE, Said
+from .numbers import finite, number, p_equals
+from .text import listing
+
+BESIDE = 0.01  # p of a test beside the verdict below which it claims something: together they keep the 5 % of one
+IN_TABLE = 0.05  # p below which a table says it
+MOST_COLUMNS = 5  # of groups that share the 1 %: 999 draws give no p below .001, and two are tested
+NAMED_GROUPS = 2
+ON_AVERAGE = "Calibrated on average"
+CHANGES, DIFFERS = "Changes over time", "Differs by group"
+
+
+def drifting(drift: Drift | None) -> bool:
+    """Return whether calibration changes in time by more than chance explains."""
+    return drift is not None and drift.p is not None and drift.p <= BESIDE
+
+
+def differing(groups: Mapping[str, Group] | None) -> dict[str, Group]:
+    """Return the columns whose groups differ in calibration by more than chance explains."""
+    columns = groups or {}
+    least = BESIDE / min(max(len(columns), 1), MOST_COLUMNS) * (1.0 + 1e-9)
+    found = {name: (group, _p(group.calibration)) for name, group in columns.items()}
+    return {name: group for name, (group, p) in found.items() if p is not None and p <= least}
+
+
+def unstable(drift: Drift | None, windows: Sequence[Window] | None, groups: Mapping[str, Group] | None) -> Said | None:
+    """Return that calibration holds on average only; None where it holds throughout as far as can be seen."""
+    parts = ["not over time" + _bracketed(when(drift, windows))] if drift is not None and drifting(drift) else []
+    parts += [f"not in {where(column, group)}" for column, group in differing(groups).items()]
+    return Said(NOTICE, ON_AVERAGE, f"But {listing(parts)}.") if parts else None
+
+
+def notes(
+    drift: Drift | None, windows: Sequence[Window] | None, groups: Mapping[str, Group] | None
+) -> tuple[Said | None, ...]:
+    """Return that calibration changes over time, and that it differs by group, beside a verdict that found a fault."""
+    said: list[Said | None] = []
+    if drift is not None and drifting(drift):
+        said.append(Said(NOTICE, CHANGES, f"Calibration is not the same over time{_bracketed(when(drift, windows))}."))
+    for column, group in differing(groups).items():
+        said.append(Said(NOTICE, DIFFERS, f"Calibration is not the same in {where(column, group)}."))
+    return tuple(said)
+
+
+def _bracketed(text: str) -> str:
+    return f" ({text})" if text else ""
+
+
+def when(drift: Drift, windows: Sequence[Window] | None) -> str:
+    """Return the windows that are farthest off on either side, with predicted and observed; else the p-value."""
+    known = [w for w in windows or () if w.z is not None and w.predicted is not None and w.observed is not None]
+    if len(known) < 2 or (drift.level.p or 0.0) > IN_TABLE:
+        what = "its slope changes, " if (drift.level.p or 0.0) > IN_TABLE else ""
+        return what + p_equals(drift.p or 0.0)
+    ends = {id(w): w for w in (min(known, key=_z), max(known, key=_z))}
+    return "; ".join(f"{_shares(w.predicted, w.observed)} from {w.start} on" for w in known if id(w) in ends)
+
+
+def _z(window: Window) -> float:
+    return window.z or 0.0
+
+
+def _shares(predicted: float | None, observed: float | None) -> str:
+    """
+    >>> _shares(0.31, 0.42)
+    'predicted 31 %, observed 42 %'
+    """
+    return "predicted {}, observed {}".format(*two_percents(predicted or 0.0, observed or 0.0))
+
+
+def where(column: str, group: Group) -> str:
+    """Return the groups whose calibration is off, with predicted and observed."""
+    held = group.calibration
+    assert held is not None
+    if not held.names:
+        return f"every group of {column} ({p_equals(held.p or 0.0)})"
+    named = [f"{column} = {name}{_bracketed(_how(name, held, group))}" for name in held.names[:NAMED_GROUPS]]
+    more = len(held.names) - NAMED_GROUPS
+    return listing([*named, *([f"{more} more"] if more > 0 else [])])
+
+
+def _how(name: str, held: GroupCalibration, group: Group) -> str:
+    """Return how far a group is off: its shares where the level is, its direction where only the slope is."""
+    off = [one for one in held.off if one.group == name]
+    level: Level | None = group.levels.get(name)
+    if any(one.what == "level" for one in off) and level is not None:
+        if level.level is not None:
+            return _shares(level.level.predicted, level.level.observed)
+        expected, gave = level.expected.geometric_accuracy, level.reported.geometric_accuracy
+        if finite(expected) is not None and finite(gave) is not None:
+            return "it expected to give the outcome {}, and gave {}".format(*two_percents(expected, gave))
+        return ""
+    return _slope(off)
+
+
+def _slope(off: Sequence[GroupShift]) -> str:
+    return next((one.direction for one in off if one.what == "slope" and one.direction), "")
+
+
+def drift_note(drift: Drift | None) -> str:
+    """Return whether calibration changes over time, for the table of windows; empty without times."""
+    if drift is None:
+        return ""
+    if drift.p is None:
+        return f"Change over time was not tested: {drift.reason}." if drift.reason else ""
+    said = "changes" if drift.p <= BESIDE else "seems to change" if drift.p <= IN_TABLE else "does not clearly change"
+    each = ", ".join(f"{name} {p_equals(p)}" for name, p in (("level", drift.level.p), ("slope", drift.slope.p)) if p)
+    return f"Calibration {said} over time ({p_equals(drift.p)}; {each})."
+
+
+def group_notes(column: str, group: Group) -> list[str]:
+    """Return whether calibration differs, and which cases are harder, for the table of groups."""
+    held, said = group.calibration, []
+    p = _p(held)
+    if held is not None and p is None and held.reason:
+        said.append(f"Calibration was not compared: {held.reason}.")
+    if held is not None and p is not None:
+        off = f": {listing([f'{one.group} ({one.direction})' if one.direction else one.group for one in _first(held)])}"
+        verb = "differs" if p <= BESIDE else "seems to differ" if p <= IN_TABLE else "does not clearly differ"
+        some = off if held.off and p <= IN_TABLE else ""
+        said.append(f"Calibration {verb} by {column} ({p_equals(p)}; {held.method}){some}.")
+    harder = None if group.differ is None else group.differ.p
+    if group.differ is not None and harder is not None:
+        how = f"({p_equals(harder)}; {group.differ.method})"
+        if harder >= BESIDE:
+            said.append(f"The log losses of groups do not clearly differ {how}.")
+        elif p is not None and p > IN_TABLE and group.worst is not None and group.worst in group.levels:
+            loss = group.levels[group.worst].scores.log_loss
+            size = f"log loss {number(loss)}" if finite(loss) is not None else "an infinite log loss"
+            said.append(f"Cases of {column} = {group.worst} are harder, with {size} {how}.")
+        else:
+            said.append(f"The log losses of groups differ {how}.")
+    return said
+
+
+def _first(held: GroupCalibration) -> list[GroupShift]:
+    """Return the strongest shift of each named group."""
+    found: dict[str, GroupShift] = {}
+    for one in held.off:
+        found.setdefault(one.group, one)
+    return list(found.values())
+
+
+def _p(held: Any) -> float | None:
+    return None if held is None else held.p

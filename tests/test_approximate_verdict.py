@@ -1,0 +1,33 @@
+"""Clusters with few expected events are tested approximately, and the page says so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import veracity as vc
+from veracity import show
+from veracity.words.calibration import APPROXIMATE
+
+
+def rare(cases: int, rate: float, clustered: bool = True) -> vc.Assessment:
+    """Calibrated forecasts of a rare event in clusters of five."""
+    rng = np.random.default_rng(7)
+    p = rate * rng.uniform(0.5, 1.5, cases)
+    y = (rng.random(cases) < p).astype(int)
+    return vc.assess(y, p, clusters=np.arange(cases) // 5 if clustered else None)
+
+
+@pytest.mark.parametrize(
+    ("cases", "rate", "clustered", "said"),
+    [(1000, 0.05, True, True), (1000, 0.3, True, False), (1000, 0.05, False, False)],
+)
+def test_few_events_in_clusters_are_said_to_be_approximate(
+    cases: int, rate: float, clustered: bool, said: bool
+) -> None:
+    found = rare(cases, rate, clustered)
+    assert found.verdict_detail.approximate is said
+    assert ("approximate" in found.verdict_detail.method) is said
+    assert (APPROXIMATE in " ".join(show.to_terminal(found, 100).split())) is said
+    assert (APPROXIMATE in show.to_html(found)) is said
+    assert vc.Assessment.from_json(found.to_json()).verdict_detail.approximate is said
