@@ -176,7 +176,7 @@ def coverage(
             made = losses(f, rule, fitted)
             terms = decomposition(f, rule)
             for name in ("L", "AL", "CL", "RL"):
-                held[rule, name].append(covered(made[name], truth[rule, name]))
+                held[rule, name].append(covered(getattr(made, name), truth[rule, name]))
             held[rule, "uncertainty"].append(covered(terms.uncertainty, truth[rule, "uncertainty"]))
     return [
         {"k": k, "n": n, "power": power, "rule": rule, "loss": name, "covered": float(np.mean(hits))}

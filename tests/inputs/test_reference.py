@@ -169,8 +169,8 @@ REFUSED = {
     ),
     "pop_tampere/pop_daily.csv": (
         "pop_daily.csv: two sets of class columns: p24_cat0…p24_cat2 and p48_cat0…p48_cat2.\n"
-        "  as two models:  veracity assess pop_daily.csv --proba '{model}_cat*' --missing drop --cut LOW,HIGH      "
-        "one of them:  --proba 'p24_cat*' --missing drop --cut LOW,HIGH"
+        "  as two models:  veracity assess pop_daily.csv --proba '{model}_cat*' --cut LOW,HIGH --missing drop      "
+        "one of them:  --proba 'p24_cat*' --cut LOW,HIGH --missing drop"
     ),
     "wilks_pop_table/wilks_table.csv": (
         "wilks_table.csv: `obs_freq` is a frequency: the share of cases of each row is needed.\n"
