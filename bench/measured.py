@@ -90,9 +90,9 @@ def table(draws: int = DRAWS, sizes: tuple[int, ...] = SIZES, sources: Any = Non
         for n in sizes:
             drawn = [found(source, n, seed) for seed in range(draws)]
             for mean, wanted in true.items():
-                spread = float(np.std([float(one[mean]) for one, _ in drawn]))
-                bias = float(np.mean([float(one[mean]) - best[mean] for one, best in drawn]))
-                shown = [one[mean] for one, _ in drawn if one[mean].low is not None]
+                spread = float(np.std([float(one.reading(mean)) for one, _ in drawn]))
+                bias = float(np.mean([float(one.reading(mean)) - best[mean] for one, best in drawn]))
+                shown = [one.reading(mean) for one, _ in drawn if one.reading(mean).low is not None]
                 held = sum(one.low <= wanted <= one.high for one in shown)
                 yield {
                     "source": name, "n": n, "mean": mean, "truth": wanted, "bias": bias, "sd": spread,

@@ -16,8 +16,8 @@ def test_shifted_frequencies_of_three_classes_leave_the_measured_means_right() -
     drawn = [found(shifted, 20_000, seed) for seed in range(3)]
     for name in true:
         for measured, best in drawn:
-            assert float(measured[name]) == pytest.approx(best[name], abs=SHIFTED_BIAS)
-            assert measured[name].low - 0.003 < true[name] < measured[name].high + 0.003
+            assert float(measured.reading(name)) == pytest.approx(best[name], abs=SHIFTED_BIAS)
+            assert measured.reading(name).low - 0.003 < true[name] < measured.reading(name).high + 0.003
 
 
 @pytest.mark.parametrize("name", ["two classes, over-confident", "two classes, level", "rare event"])

@@ -87,7 +87,7 @@ def test_edges_leave_a_positive_remainder():
     f = Forecasts(scores, rng.integers(0, 4, 40), (0, 1, 2, 3))
     fitted = calibrators.fit("coherent", f, r=0.5)
     assert fitted.edge > 0
-    remainder = chain_of(f).losses(0.5).readings()["remainder"]
+    remainder = chain_of(f).losses(0.5)["remainder"]
     assert remainder > 1e-6
     mu = fitted.multipliers(scores)[np.arange(40), f.outcomes].mean()
     assert remainder == pytest.approx(mu, abs=1e-12)  # every row its own group: C = Y and nothing else is left
@@ -173,7 +173,7 @@ def test_infinite_losses_stay_infinite():
     assert np.isfinite(losses["RL"])
     assert terms["reliability"] == np.inf
     assert np.isnan(terms["within"])
-    assert np.isfinite([chain.losses("brier").readings()[name] for name in ("L", "CL", "RL")]).all()
+    assert np.isfinite([chain.losses("brier")[name] for name in ("L", "CL", "RL")]).all()
     without = Chain(scores, f.outcomes, C=chain.C, cells=chain.cells, mass=np.array([0.0, 1, 1, 1]))
     assert np.isfinite(without.loss("log", "S", "Y"))
 

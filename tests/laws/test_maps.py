@@ -78,7 +78,7 @@ def test_labels_are_needed_exactly_where_it_says_so(name):
         with pytest.raises((AssertionError, TypeError, ValueError)):
             calibrators.fit(name, without)
     else:
-        target = {} if name == "identity" else {"target": f.prior}
+        target = {} if name in ("identity", "floor") else {"target": f.prior}
         rows = calibrators.fit(name, f)(f.probabilities)
         np.testing.assert_allclose(calibrators.fit(name, without, **target)(f.probabilities), rows, atol=1e-12)
 

@@ -153,8 +153,8 @@ def test_fewer_than_twenty_cases_and_a_single_cluster_have_no_measured_mean_but_
     few, together = vc.assess(y[:19], p[:19]), vc.assess(y, p, clusters=np.zeros(60))
     for a, reason in ((few, "fewer than 20 cases"), (together, "all cases belong together")):
         for section in (a.measured, a.divergence):
-            assert not any(one.known for one in section.values())
-            assert all(reason in one.reason for one in section.values())
+            assert not any(one.known for one in section.readings().values())
+            assert all(reason in one.reason for one in section.readings().values())
         assert not a.measured_at(0.5).known
         assert a.risk_profile.measured is None
         assert a.risk_profile.expected is not None

@@ -37,7 +37,7 @@ def test_default_losses_with_an_own_ideal_are_the_exact_ones_where_forecasts_rep
     for rule in ("log", "brier"):
         found, true = default.losses(rule), exact.losses(rule)
         for name in ("CL", "GL"):
-            assert float(found[name]) == pytest.approx(float(true[name]), rel=0.01), (rule, name)
+            assert float(getattr(found, name)) == pytest.approx(float(getattr(true, name)), rel=0.01), (rule, name)
         assert pytest.approx(float(true.EL), rel=1e-9) == found.EL
         # The ideal is given, so sampling moves the loss little: the interval is short, and holds the exact one.
         assert 0.95 * true.CL < found.CL.low < true.CL
@@ -47,7 +47,7 @@ def test_default_losses_with_features_are_near_the_exact_ones_where_forecasts_re
     y, p, _, cell = repeated(1, 2)
     default, exact = (vc.assess(y, p, features=cell[:, None], map=map).losses("log") for map in ("auto", "grouped"))
     for name in ("CL", "GL"):
-        assert float(default[name]) == pytest.approx(float(exact[name]), rel=0.05), name
+        assert float(getattr(default, name)) == pytest.approx(float(getattr(exact, name)), rel=0.05), name
 
 
 def test_copies_of_a_case_are_spread_over_the_folds_with_all_their_classes() -> None:

@@ -46,6 +46,7 @@ class Result(Assessment):
     calibration_error: Any = None
     adjustment: Any = None
     remedies: tuple[Any, ...] = ()
+    advice: Any = None
     per_class: Any = None
     groups: Any = None
     windows: tuple[Any, ...] = ()

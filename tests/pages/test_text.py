@@ -21,6 +21,7 @@ from veracity.data import records as r
 from veracity.data.findings_of_input import OneOutcome, RescaledRows
 from veracity.data.reading import Reading
 from veracity.data.stability import Difference, Drift, GroupCalibration, GroupShift, PValue
+from veracity.data.verdict import CurvatureTest, ShapeTest
 from veracity.measures import Measure, scores
 from veracity.results.assess import Assessments
 from veracity.show import markdown, terminal
@@ -48,7 +49,7 @@ def test_answer_begins_with_verdict_usefulness_fix_and_notes(filled: Callable[..
     said = [block for block in show.first_screen(result) if isinstance(block, Sentence)]
     assert [s.title for s in said] == ["Over-confident", "Useful", "Fix", "Note"]
     assert [s.mark for s in said] == ["✗", "✓", "→", "!"]
-    assert said[2].command == "veracity calibrate fit FILE --map temperature -o map.json"
+    assert said[2].command == "veracity calibrate fit FILE --map advised -o map.json"
 
 
 def test_worse_than_the_baseline_comes_first(filled: Callable[..., Any]) -> None:
@@ -60,21 +61,17 @@ def test_worse_than_the_baseline_comes_first(filled: Callable[..., Any]) -> None
 
 def test_nothing_to_fix_is_not_said_of_forecasts_that_ruled_out_outcomes(filled: Callable[..., Any]) -> None:
     result = filled("calibrated", k=5)
-    detail, hopeless = (
-        result.verdict_detail,
-        tuple(replace(one, log=r.Gain(-0.1, -0.2, 0.0)) for one in result.remedies),
-    )
-    assert "Nothing to fix" in [s.title for s in _sentences(replace(result, remedies=hopeless))]
-    zeros = replace(result, remedies=hopeless, verdict_detail=replace(detail, zero_rows=3))
-    assert "No fix found" in [s.title for s in _sentences(zeros)]
+    assert "Nothing to fix" in [s.title for s in _sentences(result)]
+    zeros = replace(result, verdict_detail=replace(result.verdict_detail, zero_rows=3))
+    assert "Nothing to fix" not in [s.title for s in _sentences(zeros)]
 
 
-def test_a_fix_that_no_test_calls_for_is_called_possible(filled: Callable[..., Any]) -> None:
-    over, calm = filled("over", k=5), filled("calibrated", k=5)
+def test_a_fix_is_called_as_firm_as_its_evidence(filled: Callable[..., Any]) -> None:
+    over = filled("over", k=5)
     assert "Fix" in [s.title for s in _sentences(over)]
-    unseen = [s.title for s in _sentences(replace(over, verdict=calm.verdict, verdict_detail=calm.verdict_detail))]
-    assert "Possible fix" in unseen
-    assert "Fix" not in unseen
+    weak = [s.title for s in _sentences(replace(over, advice=replace(over.advice, advice="possible fix")))]
+    assert "Possible fix" in weak
+    assert "Fix" not in weak
 
 
 def _sentences(result: Any) -> list[Sentence]:
@@ -85,14 +82,6 @@ def test_losses_of_one_cluster_are_unknown_and_have_no_table() -> None:
     y = np.array([0, 1, 2, 0, 1])
     result = vc.assess(y, np.where(np.eye(3)[y] == 1.0, 0.98, 0.01), clusters=np.zeros(5))
     assert "Parts of the loss" not in show.to_terminal(result, 80, details=True)
-
-
-def test_a_fix_of_poor_forecasts_says_what_it_leaves_beside_the_baseline(filled: Callable[..., Any]) -> None:
-    def fix(result: Any) -> str:
-        return next(b.text for b in show.first_screen(result) if isinstance(b, Sentence) and b.title == "Fix")
-
-    assert re.search(r"That leaves 0\.\d+, against 0\.\d+ for the baseline\.", fix(worse(filled("over"))))
-    assert "leaves" not in fix(filled("over"))
 
 
 def test_drift_of_calibration_replaces_the_tick(filled: Callable[..., Any]) -> None:
@@ -448,20 +437,32 @@ def test_details_print_the_numbers_of_small_pictures(filled: Callable[..., Any])
 
 def test_emphasis_does_not_shorten_lines_and_numbers_keep_their_percent_sign(filled: Callable[..., Any]) -> None:
     result = filled("over")
-    said = "**It ruled out what happened in 27 of 100 cases** (rows 0, 5, 6, 9, 13, …), so it is infinite at 0.1 %."
-    detail = replace(result.verdict_detail, zero_rows=27, sentences=(said,))
+    rows = tuple(r.Surprise(row, "yes", 0.0) for row in (0, 5, 6, 9, 13, 17))
+    zeros = {"zero_rows": 27, "cases": 100, "ruled_out": rows, "floor": 0.001, "floored_loss": 0.21}
+    detail = replace(result.verdict_detail, **zeros)
     lines = show.to_terminal(replace(result, verdict_detail=detail), 80).splitlines()
-    assert lines[2] == "✗ It ruled out what happened in 27 of 100 cases (rows 0, 5, 6, 9, 13, …), so it"
+    assert lines[2] == "✗ It ruled out what happened in 27 of 100 cases (rows 0, 5, 6, 9, 13, …), so its"
     for width in range(60, 100):
         text = show.to_terminal(replace(result, verdict_detail=detail), width)
         assert not [line for line in text.splitlines() if line.strip().startswith("%")]
 
 
 def test_classes_over_and_under_predicted_have_the_verdict_as_title(filled: Callable[..., Any]) -> None:
-    said = "**Over-predicts** cat (14 %, was 10 %) and **under-predicts** dog (8 %, was 10 %)."
     result = filled("biased", k=3)
-    biased = replace(result, verdict="biased", verdict_detail=replace(result.verdict_detail, sentences=(said,)))
+    wrong = {"cat": r.ClassLevel(0.14, 0.10, 4.0), "dog": r.ClassLevel(0.08, 0.10, -4.0)}
+    detail = replace(
+        result.verdict_detail,
+        state="found",
+        word="biased",
+        class_count=3,
+        level=replace(result.verdict_detail.level, classes=wrong),
+        confidence=replace(result.verdict_detail.confidence, direction=None, where=None),
+        shape=replace(result.verdict_detail.shape, where=None),
+        curvature=None,
+    )
+    biased = replace(result, verdict="biased", verdict_detail=detail)
     lead = show.first_screen(biased)[1]
+    said = "**Over-predicts** cat (14 %, was 10 %) and **under-predicts** dog (8 %, was 10 %)."
     assert (lead.title, lead.text) == ("Biased", said)
     assert show.headline(biased) == "Biased. Over-predicts cat (14 %, was 10 %) and under-predicts dog (8 %, was 10 %)."
 
@@ -479,14 +480,11 @@ def test_models_with_infinite_log_losses_are_ranked_by_brier_score(filled: Calla
 
 def test_a_sentence_without_title_goes_on_with_the_one_before(filled: Callable[..., Any]) -> None:
     result = filled("over")
-    said = (
-        "**Over-confident.** When it says 90 %, it is right 70 % of the time.",
-        "Besides, when it says 1 %, it happens.",
-    )
-    detail = replace(result.verdict_detail, sentences=said)
+    curved = CurvatureTest(0.001, "too low at both ends")
+    detail = replace(result.verdict_detail, state="found", curvature=curved, shape=ShapeTest(0.5))
     lead = [b for b in show.first_screen(replace(result, verdict_detail=detail)) if isinstance(b, Sentence) and b.lead]
-    assert len(lead) == 1
-    assert lead[0].text.endswith("of the time. Besides, when it says 1 %, it happens.")
+    assert lead[0].title == "Over-confident"
+    assert lead[-1].text.endswith("Besides, its probabilities are too low at both ends of the scale.")
 
 
 def test_without_libraries_for_screens_results_still_print(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from veracity import calibrators
 from veracity.calibrators import beta, platt, temperature, temperature_levels, vector
 from veracity.estimate.cases import LEAST_IN_FIT, Many, Two
-from veracity.estimate.slope import RIDGE, dependence, fit, gains
+from veracity.estimate.slope import CONVERGED, HALVINGS, RIDGE, STEPS, dependence, fit, gains
 from veracity.formulas.intervals import quantile
 
 Floats = NDArray[np.float64]
@@ -98,6 +98,8 @@ def correction(cases: Two | Many, p: Floats, classes: tuple[Any, ...], order: In
         spread = math.sqrt(max(float(cases.mass2 @ (gained - mean) ** 2) / cases.n * excess, 0.0))
         step = strength(ratio, df)
         found.append(Correction(name, make(step) if step > 0.0 else None, ratio, df, cases.n / excess, spread))
+    if not found:
+        return Correction("temperature", None, 0.0, 1, cases.n / excess, 0.0)
     if isinstance(cases, Two):
         line, *more = found
         return more[0] if more and cases.n >= BETA_FROM and more[0].ratio > line.ratio + BETTER else line
@@ -133,14 +135,22 @@ def _tilted(cases: Two, p: Floats, features: Floats) -> tuple[Floats, Floats]:
     """Return θ of logit p' = logit p + features·θ with the largest likelihood less ¼|θ|², and p'."""
     from scipy.special import expit
 
-    x, theta, q = Two.scalar(p, LEAST_IN_FIT), np.zeros(features.shape[1]), p
-    for _ in range(25):
+    x, theta, q, best = Two.scalar(p, LEAST_IN_FIT), np.zeros(features.shape[1]), p, 0.0
+    for _ in range(STEPS):
         gradient = features.T @ (cases.mass * (cases.y - q)) - RIDGE * theta
         bend = features.T @ (features * (cases.mass * q * (1.0 - q))[:, None]) + RIDGE * np.eye(len(theta))
         step = np.linalg.solve(bend, gradient)
-        theta = theta + step
-        q = np.asarray(expit(x + features @ theta))
-        if gradient @ step < 1e-8:
+        last = gradient @ step < CONVERGED
+        for _ in range(HALVINGS):
+            moved = np.asarray(expit(x + features @ (theta + step)))
+            value = float(cases.mass @ gains(cases, p, moved) - RIDGE / 2 * ((theta + step) @ (theta + step)))
+            if value > best:
+                theta, q, best = theta + step, moved, value
+                break
+            step = step / 2.0
+        else:
+            break
+        if last:
             break
     return theta, q
 

@@ -61,8 +61,10 @@ def advice(
         fitted = calibrators.fit(name, tally.rows)
         return Advice(Fix(FIX, None, name, 1.0, fitted.text, _bounded(gain, loss, upper), command=FITTED), fitted)
     simple = _simple(tally)
+    always = calibrators.fit("prior", tally.rows)
+    base_rate = Advice(Fix(BASE_RATE, NO_SKILL, "prior", 1.0, "always the class frequencies", command=FITTED), always)
     if simple.fitted is None or simple.p > POSSIBLE:
-        return Advice(Fix(NONE, NO_MAP))
+        return base_rate if loss >= baseline else Advice(Fix(NONE, NO_MAP))
     gain = _bounded(Gain(*simple.gain(level)), loss, upper)
     if gain.gain is not None and loss - gain.gain >= baseline:
         return Advice(

@@ -233,7 +233,8 @@ class Assessment(Presented):
         held, baseline = self._shared, self.baseline.log_loss
         if held.unjudged or baseline is None:
             return Advice(Fix("none", held.unjudged or None))
-        loss, upper = float(self.scores.log_loss), self.losses("log").CL.high
+        loss, share = float(self.scores.log_loss), self.verdict_detail.gain.high
+        upper = None if share is None else share * loss  # the same end that the calibration loss has
         return estimate.advice(self._state, self.verdict_detail, held.recalibration, loss, baseline, upper)
 
     @property

@@ -117,7 +117,7 @@ def fix(advised: Fix | None, verdict: Verdict | None, *, changes: bool = False) 
         text = "No outcome should be ruled out: a minimum probability makes the log loss finite."
         return Said(ACTION, "Fix", text, command)
     if verdict.state in ("found", "slight"):
-        text = "None of the simple corrections fits: it needs more cases, or another model."
+        text = "No simple correction fits: it needs more cases, or another model."
         return Said(NOTICE, "No simple fix", text)
     if changes:
         return NO_SINGLE_FIX
