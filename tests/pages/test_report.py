@@ -361,7 +361,7 @@ def test_only_realised_probabilities_give_a_page() -> None:
 
 
 def test_empty_sections_are_left_out_one_by_one(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plots, "ordered", lambda of: [])  # pictures without numbers: test_plots.py
+    monkeypatch.setattr(plots, "pictures", lambda of, result: [])  # pictures without numbers: test_plots.py
     monkeypatch.setattr(html, "_figure", lambda *_: None)
     none = unknown("not known")
     empty = {"skill": r.Skill(), "baseline": r.Baseline(), "expected": r.ExpectedMeans(none, none, none)}
