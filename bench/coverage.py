@@ -3,6 +3,7 @@
 The truth of a reading is its value for 400,000 cases of the same source; of the losses, and of what recalibration could
 remove, it follows from the true probabilities. Grid: 300 and 2,000 cases, calibrated and over-confident forecasts
 (log-odds times 1.5), 2 and 5 classes. Of losses that are stated as "at least" or "at most" that end is looked at.
+Measured means are in `bench.measured`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from veracity.formulas.rules import rule as rule_of
 Floats = NDArray[np.float64]
 
 DRAWS, LEAST, MANY = 200, 0.90, 400_000
-SECTIONS = ("scores", "skill", "reported", "measured", "divergence")
+SECTIONS = ("scores", "skill", "reported")
 GRID = [(kind, size, n) for kind in ("bin", "k5") for size in (1.0, 1.5) for n in (300, 2000)]
 
 
@@ -30,7 +31,6 @@ def readings(a: Assessment) -> dict[str, Any]:
     """Return all readings with intervals that one pass gives, those at other r, and those of the verdict."""
     found = {f"{s}.{name}": reading for s in SECTIONS for name, reading in getattr(a, s).readings().items()}
     found |= {f"expected.scores.{rule}.excess": one.excess for rule, one in a.expected.scores.items()}
-    found |= {f"measured_at({r:g})": a.measured_at(r) for r in (-0.5, 0.5)}
     detail = a.verdict_detail
     found |= {f"verdict_detail.{name}": held for name, held in detail.readings().items() if name != "gain"}
     errors = a.calibration_error
@@ -38,7 +38,7 @@ def readings(a: Assessment) -> dict[str, Any]:
         f"calibration_error.{name}": Reading(error.value, error.low, error.high) for name, error in errors.stated()
     }
     found |= {f"per_class.{name}.slope": one.slope for name, one in list(a.per_class.items())[1:2]}
-    return found | {"spread_ratio": a.spread_ratio}
+    return found
 
 
 def losses(a: Assessment, q: Floats, p: Floats) -> dict[str, tuple[Any, float]]:

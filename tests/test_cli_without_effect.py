@@ -15,7 +15,7 @@ import veracity as vc
 from veracity import cli
 from veracity.cli import run
 from veracity.cli._options import Command
-from veracity.state.plan import MOST_DRAWS, NEEDS, Plan
+from veracity.state.plan import MOST_DRAWS
 
 N = 60
 P = [round(0.05 + 0.9 * ((7 * i) % N) / N, 3) for i in range(N)]
@@ -272,7 +272,3 @@ def test_report_by_another_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"page.txt: give a file that ends in .html or .pdf"):
         vc.assess(Y, P).report(tmp_path / "page.txt")
     assert not [*tmp_path.iterdir()]
-
-
-def test_needs_are_options_of_the_plan() -> None:
-    assert set(NEEDS) <= set(Plan.__dataclass_fields__)

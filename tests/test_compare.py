@@ -247,7 +247,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "window without time": ({"window": "10"}, "window 10 has no effect without time\n  add time="),
     "clusters and time": (
         {"clusters": np.arange(100) // 5, "time": np.arange(100)},
-        "clusters and time exclude one another.\n  units with many cases: clusters; a series: time",
+        "clusters and time exclude one another\n  units with many cases: clusters; a series: time",
     ),
     "lags without time": ({"lags": 3}, "lags 3 has no effect without time\n  add time="),
     "too many lags": ({"lags": 100, "time": np.arange(100)}, "lags 100: there are only 100 times"),

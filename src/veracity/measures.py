@@ -267,11 +267,10 @@ OTHERS: list[Quantity] = [
         cite="Spiegelhalter 1986 at r = 1",
     ),
     Quantity(
-        name="measured", section="", label="After perfect recalibration", paper="measured", percent=True,
+        name="measured", section="", label="After recalibration", paper="measured", percent=True,
         bounds=(0.0, 1.0),
-        gloss="The same mean with each probability replaced by how often such forecasts came true.",
-        formula="pᵢ replaced by the observed frequency in its bin, corrected for the bias of few cases per bin",
-        cite="N17 eqs 15–19; CQ section 4",
+        gloss="The same mean after the best recalibration, on cases it was not fitted to.",
+        formula="(1 − r·RL)^(1/r), RL the refinement loss at r; exp(−RL) at r = 0", cite="N17 eq 9; KF15 Table 2",
     ),
     Quantity(
         name="calibration_slope", section="", label="Calibration slope", digits=2,
@@ -292,8 +291,8 @@ OTHERS: list[Quantity] = [
     ),
     Quantity(
         name="divergence", section="", label="Reported ÷ measured", paper="divergence probability",
-        gloss="1: stated and observed agree. In small samples it can exceed 1.",
-        formula="reported ÷ measured", cite="N17 eq 9", bounds=(0.0, np.inf),
+        gloss="1: nothing is gained by recalibration. At r ≠ 0 chance can lift it above 1.",
+        formula="reported ÷ measured; exp(−CL) at r = 0", cite="N17 eq 9", bounds=(0.0, np.inf),
     ),
     Quantity(
         name="top_label", section="calibration_error", label="Calibration error", unit="ECE, 15 bins", better=LOWER,

@@ -15,8 +15,8 @@ import veracity as vc
 from tests.inputs.corpus.shapes import FAIR, OTHER, K, N, P, Q, Y, altered, loss, named, words
 from veracity import read
 from veracity.cli import run
+from veracity.options import ReadOptions
 from veracity.read.match import Match
-from veracity.read.options import ReadOptions
 
 TIMES = 1_600_000_000_000 + 86_400_000 * (np.arange(N) // 9)
 LATER = np.where(FAIR == 1, TIMES, TIMES[::-1])
@@ -221,7 +221,7 @@ def test_a_sole_or_named_outcome_that_the_forecast_separates_is_read_with_a_find
     (finding,) = (f for f in found.findings if f.code == "perfect_separation")
     below, above = P[P <= 0.5].max(), P[P > 0.5].min()
     assert found.outcome == name
-    assert dict(finding.details) == {"column": name, "forecast": "score", "low": below, "high": above}
+    assert (finding.column, finding.forecast, finding.low, finding.high) == (name, "score", below, above)
     assert (finding.count, finding.total) == (N, N)
 
 

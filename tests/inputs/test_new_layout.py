@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from veracity.cli._options import LAYOUTS
+from veracity.options import READING
 from veracity.read import ReadOptions, layouts, read, recognise
 
 ODDS = '''
@@ -47,7 +47,7 @@ def _choices() -> str:
 
 
 def test_the_command_line_offers_every_layout() -> None:
-    assert sorted(LAYOUTS) == sorted(["auto", *layouts.names()])
+    assert sorted(READING["layout"].choices) == sorted(["auto", *layouts.names()])
 
 
 @pytest.mark.usefixtures("_odds")

@@ -12,7 +12,7 @@ from tests.inputs.corpus.shapes import ANIMALS, K, P, Q, Y, classes, csv, lines,
 from veracity import read
 from veracity.cli import run
 from veracity.data import Forecasts
-from veracity.read.options import ReadOptions
+from veracity.options import ReadOptions
 
 
 @pytest.fixture

@@ -11,9 +11,10 @@ import polars as pl
 import pytest
 
 from veracity.data import Forecasts
+from veracity.options import canonical
 from veracity.read import ReadOptions, read, recognise
 from veracity.read import open as open_source
-from veracity.read.options import canonical, matching
+from veracity.read.patterns import matching
 
 
 def in_batches(source: Any, rows: int) -> list[Any]:

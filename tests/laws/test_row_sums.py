@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom, foldnorm
 
 from veracity.estimate.binning import bin_sums, binned_calibration_errors
-from veracity.estimate.row_sums import mixed_errors, power_moments, row_bins, row_influences, true_cells
+from veracity.estimate.row_sums import power_moments, true_cells
 from veracity.state.tally import Tally
 
 
@@ -77,44 +77,3 @@ EDGES = {
     "not from zero": [0.01, 0.5, 0.99],
     "many": np.linspace(0.0, 1.0, 300)[:-1].tolist(),
 }
-
-
-@pytest.mark.parametrize("name", EDGES)
-@pytest.mark.parametrize(("k", "m"), [(5, 1), (5, 13), (400, 13)])
-def test_rows_move_by_their_own_bin_less_the_bins_of_all_entries(name: str, k: int, m: int) -> None:
-    rng, edges = np.random.default_rng(3), np.array(EDGES[name])
-    p = rng.dirichlet(np.full(k, 0.3), 200)
-    p[:3] = 0.0
-    p[0, 0], p[1, :2], p[2, :3] = 1.0, (0.25, 0.75), (np.nextafter(0.25, 1.0), 0.5, 0.25)
-    p[3:40:2, 3] = -0.0
-    y = rng.integers(0, 5, 200).astype(np.int8)
-    own, every = rng.random((2, len(edges), m))
-    columns = np.full((m + 1, 200), np.nan)
-    row_influences(np.asfortranarray(p), y, edges, own, every, columns)
-    bins = np.maximum(np.searchsorted(edges, p, side="right") - 1, 0)
-    true = bins[np.arange(200), y]
-    assert np.array_equal(columns[m], p[np.arange(200), y])
-    assert np.allclose(columns[:m].T, own[true] - every[bins].sum(axis=1), rtol=0, atol=1e-14 * k)
-
-
-@pytest.mark.parametrize("rows", [1, 8, 1001])
-def test_errors_of_mixes_are_spreads_of_mixed_columns(rows: int) -> None:
-    rng = np.random.default_rng(rows)
-    x, (share, square), mixes = rng.random((4, rows)), rng.dirichlet(np.ones(rows), 2), rng.normal(size=(3, 4))
-    mixes[0, 1:] = 0.0
-    mixed = mixes @ (x - (x @ share)[:, None])
-    expected = np.sqrt((square * mixed**2).sum(axis=1))
-    assert mixed_errors(x, share, square, mixes) == pytest.approx(expected, rel=1e-12, abs=1e-16)
-
-
-def test_only_mixes_that_have_an_infinite_column_are_undefined() -> None:
-    x, half = np.array([[1.0, 3.0], [np.inf, 0.0]]), np.array([0.5, 0.5])
-    first, second = mixed_errors(x, half, half, np.array([[2.0, 0.0], [1.0, 1.0]]))
-    assert first == 2.0
-    assert np.isnan(second)
-
-
-def test_every_entry_lies_in_one_bin() -> None:
-    p = np.random.default_rng(1).dirichlet(np.ones(7), 50)
-    hits, _ = row_bins(p, np.zeros(50, dtype=np.int64), np.array([0.0, 0.1, 0.3]))
-    assert np.array_equal(hits.sum(axis=1), np.full(50, 7.0))

@@ -64,32 +64,20 @@ def test_the_means_of_a_paper_are_those_of_the_bins_shown(forecasts: Forecasts, 
 def test_measured_means_of_the_assessment_do_not_depend_on_the_preset(
     forecasts: Forecasts, preset: str, floor: float
 ) -> None:
-    by_paper, own = vc.assess(forecasts, preset=preset), vc.assess(forecasts, floor=floor)
-    assert own.papers.asked is None
+    by_paper, own = vc.assess(forecasts, preset=preset), vc.assess(forecasts)
+    assert by_paper.floor == floor
+    assert list(own.papers) == []
     for name in MEANS:
         assert by_paper.measured.reading(name) == pytest.approx(own.measured.reading(name), rel=1e-12)
-        assert by_paper.divergence.reading(name) == pytest.approx(
-            by_paper.reported.reading(name) / own.measured.reading(name), rel=1e-12
-        )
+        assert by_paper.divergence.reading(name) == pytest.approx(own.divergence.reading(name), rel=1e-12)
         assert abs(by_paper.papers.asked[1].measured.reading(name) - own.measured.reading(name)) > 1e-4
     spread = own.measured.decisiveness - own.measured.robustness
     reported = by_paper.reported.decisiveness - by_paper.reported.robustness
     assert by_paper.spread_ratio == pytest.approx(spread / reported, rel=1e-12)
 
 
-@pytest.mark.parametrize(("preset", "n"), [("CQ", 1100), ("N17", 2500)])
-def test_intervals_of_published_means_hold_the_truth(preset: str, n: int) -> None:
-    """100 draws of calibrated forecasts: the mean that they expect of themselves, which hardly varies, is held."""
-    held = 0
-    for seed in range(100):
-        a = vc.assess(simulate("n17-matched", n, seed=seed), preset=preset)
-        found = a.papers.asked[1].measured.geometric_accuracy
-        held += found.low <= 0.614452 <= found.high
-    assert held >= 80
-
-
-@pytest.mark.parametrize(("preset", "n"), [("CQ", 900), ("N17", 1500)])
-def test_published_means_of_few_cases_a_bin_have_no_interval(preset: str, n: int) -> None:
+@pytest.mark.parametrize(("preset", "n"), [("CQ", 900), ("N17", 2500)])
+def test_published_means_have_no_interval(preset: str, n: int) -> None:
     found = vc.assess(simulate("n17-matched", n, seed=1), preset=preset).papers.asked[1]
     for reading in (*found.measured.values(), *found.divergence.values(), found.spread_ratio):
         assert reading.low is None

@@ -19,14 +19,11 @@ from veracity.estimate.compare import Dependence, findings_of_time
 from veracity.estimate.components import slope_values
 from veracity.estimate.folds import blocks
 from veracity.estimate.ideal import _excess, grow
-from veracity.estimate.influences import SPARSE, BinInfluences, _shares
 from veracity.estimate.ladder import chain, losses
-from veracity.estimate.measured import published_curve
 from veracity.estimate.slope import calibration_in_the_large, removable_share
 from veracity.estimate.verdict import spread_zeros
 from veracity.formulas.rules import rule as rule_of
 from veracity.state.clusters import ClusterSums
-from veracity.state.tally import Tally
 
 
 @pytest.mark.parametrize("rule", ["log", "brier"])
@@ -131,21 +128,6 @@ def test_a_tree_has_as_many_levels_as_asked(depth: int) -> None:
     assert tree is None or (tree[0] == 0 and tree[1] == pytest.approx(0.5, abs=1e-3))
 
 
-def test_classes_that_were_not_offered_move_nothing() -> None:
-    rng = np.random.default_rng(6)
-    p, y = rng.dirichlet(np.ones(3), 40), rng.integers(0, 2, 40)
-    p[:20, 2] = 0.0
-    p /= p.sum(axis=1, keepdims=True)
-    offered = np.ones((40, 3), bool)
-    offered[:20, 2] = False
-    tally = Tally.of(Forecasts(p, y, (0, 1, 2), offered=offered))
-    moves, alone = (np.empty((len(SPARSE) + 1, 20)) for _ in range(2))
-    bins = BinInfluences.of(published_curve(tally), 1e-6)
-    bins.fill(moves, Forecasts(p[:20], y[:20], (0, 1, 2), offered=offered[:20]))
-    bins.fill(alone, Forecasts(p[:20, :2], y[:20], (0, 1)))
-    np.testing.assert_allclose(moves, alone, rtol=1e-12)
-
-
 def test_picks_below_chance_are_told_with_one_digit() -> None:
     y = np.arange(300) % 3
     p = np.where(np.eye(3)[y] == 1, 0.1, 0.45)
@@ -221,22 +203,6 @@ def half(reading: Reading) -> float:
     assert reading.low is not None
     assert reading.high is not None
     return (reading.high - reading.low) / 2.0
-
-
-@pytest.mark.parametrize(
-    ("options", "share", "square"),
-    [
-        ({}, [1, 1, 1], [1, 1, 1]),
-        ({"counts": [1, 2, 3]}, [1, 2, 3], [1, 2, 3]),
-        ({"sample_weight": [1.0, 2.0, 3.0]}, [1, 2, 3], [1, 4, 9]),
-        ({"counts": [2, 1, 1], "sample_weight": [1.0, 2.0, 3.0]}, [2, 2, 3], [2, 4, 9]),
-    ],
-)
-def test_shares_of_rows_are_of_their_weights_and_squares(options: Any, share: Any, square: Any) -> None:
-    given: Any = {name: np.array(held) for name, held in options.items()}
-    f = Forecasts.of([0, 1, 1], [0.2, 0.7, 0.9], **given)
-    for found, wanted in zip(_shares(f), (share, square), strict=True):
-        np.testing.assert_allclose(found, np.array(wanted) / sum(wanted), rtol=1e-12)
 
 
 @pytest.mark.parametrize(("levels", "wanted"), [("a", None), ("ab", "b"), ("abc", "b")])

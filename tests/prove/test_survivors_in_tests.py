@@ -17,11 +17,8 @@ from veracity.estimate.calibration_tests import run_tests
 from veracity.estimate.cases import RANGES, prepared
 from veracity.estimate.components import shortfall
 from veracity.estimate.expected import expected_score
-from veracity.estimate.influences import BinMoves, from_sample, of_rows
-from veracity.estimate.measured import Measured, published_curve
 from veracity.estimate.paired import Scorer
 from veracity.estimate.recalibration import recalibration
-from veracity.estimate.reported import Profile
 from veracity.estimate.scores import auc
 from veracity.estimate.source import source_means
 from veracity.estimate.verdict import _shape, _where
@@ -43,20 +40,8 @@ def test_a_window_of_ten_times_has_intervals(times: int, known: bool) -> None:
 
 def test_ends_of_a_bootstrap_leave_half_of_the_rest_on_each_side() -> None:
     tally = Tally.of([0, 1, 1], [0.2, 0.7, 0.9], plan=Plan(bootstrap=1000, level=0.9))
-    found = Bootstrap(tally, None).interval(np.arange(1000) / 999.0, Reading(0.5))
+    found = Bootstrap(tally).interval(np.arange(1000) / 999.0, Reading(0.5))
     assert (found.low, found.high) == pytest.approx((0.05, 0.95), abs=1e-12)
-
-
-def test_the_mean_move_of_sampled_rows_is_that_of_all_rows() -> None:
-    """Each forecast of an outcome has a bin of its own, so that the average of the other entries is exact there."""
-    rng = np.random.default_rng(1)
-    rows = np.array([[0.7, 0.2, 0.1], [0.55, 0.4, 0.05], [0.3, 0.09, 0.61]])[rng.integers(0, 3, 3000)]
-    y = (rng.random(3000)[:, None] > rows.cumsum(axis=1)).sum(axis=1)
-    f = Forecasts(rows, y, (0, 1, 2))
-    tally = Tally.of(f, plan=Plan(bins=50))
-    bins = BinMoves.of(published_curve(tally), 1e-6)
-    exact, found = of_rows(f, bins, tally.plan), from_sample(f, bins, Profile(tally))
-    np.testing.assert_allclose(found.columns @ found.share, exact.columns @ exact.share, rtol=1e-9)
 
 
 def test_a_source_of_two_classes_may_be_given_for_the_event_alone() -> None:
@@ -136,15 +121,6 @@ def test_frequencies_of_extreme_forecasts_vary_as_corrected_ones() -> None:
         assert 0.3 < found.z / (residual / math.sqrt(variance)) < 0.95
 
 
-def test_sampled_moves_keep_forecasts_of_one_bin_apart() -> None:
-    p = np.array([0.52, 0.55, 0.6, 0.66, 0.72, 0.8])[np.arange(3000) % 6]
-    f = Forecasts.of((np.arange(3000) // 6 % 5 > 0).astype(int), p)
-    tally = Tally.of(f, plan=Plan(bins=2))
-    bins = BinMoves.of(published_curve(tally), 1e-6)
-    exact, found = of_rows(f, bins, tally.plan), from_sample(f, bins, Profile(tally))
-    np.testing.assert_allclose(found.columns[-3:] ** 2 @ found.share, exact.columns[-3:] ** 2 @ exact.share, rtol=1e-9)
-
-
 def test_copies_of_a_row_in_a_cluster_are_no_more_cases() -> None:
     y, p = three(100)
     rows = np.repeat(np.arange(100), 4)
@@ -204,14 +180,6 @@ def test_a_range_between_likely_and_unlikely_shows_no_confidence() -> None:
         residuals[5 + place] = -50.0
         found = replace(made, residuals=residuals, variances=np.full(columns, 24.0), draws=draws)
         assert _where(found, "over-confident", 4, zeros=False, flipped=False) == wanted
-
-
-def test_no_interval_of_the_measured_profile_exceeds_one() -> None:
-    y, p = (np.arange(20) > 0).astype(int), np.tile([0.9, 0.7], 10)
-    tally = Tally.of(y, p)
-    found = Measured(tally, Profile(tally))
-    assert (found.values * np.exp(1.96 * found.influences.measured_errors)).max() > 1.5
-    assert found.limits[1].max() == 1.0
 
 
 def test_the_largest_differences_of_merged_pairs_are_those_of_the_whole() -> None:

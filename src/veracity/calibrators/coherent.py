@@ -169,7 +169,8 @@ def fit(
 ) -> Coherent:
     """Return the shift for the target class frequencies, by default those of the outcomes.
 
-    `start` is a shift to begin from where r ≥ 0, such as that of a neighbouring r.
+    `start` is a shift to begin from: that of other rows at the same r, or of a neighbouring r ≥ 0. (Below 0 shifts of
+    neighbouring r differ in scale, up to 1e4 times.)
 
     >>> S = np.array([[.9, .1]] * 4 + [[.3, .7]] * 4)
     >>> fit(Forecasts(S, None, (1, 2)), r=0.0, target=[.625, .375])(S[3:5]).round(3).tolist()
@@ -177,5 +178,4 @@ def fit(
     """
     power(r)  # refuses r <= −1
     wanted = forecasts.prior if target is None else target
-    start = None if r < 0.0 else start  # shifts of a neighbouring r have another scale there, up to 1e4 times
     return fit_chunks(in_memory(forecasts), float(forecasts.mass.sum()), wanted, forecasts.classes, float(r), start)

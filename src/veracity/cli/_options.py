@@ -1,39 +1,54 @@
-"""The options that commands share, in groups, and the request that they make.
+"""The options of commands as click takes them, in groups, and the request that they make.
 
-Choices come from listing folders: importing the modules would make --help slow.
+Those that commands share are declared by their records, in options.py and state/plan.py; what one command has alone
+stands in its file.
 """
 
 from __future__ import annotations
 
-import pkgutil
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import click
 
-if TYPE_CHECKING:
-    from veracity.read import ReadOptions
-    from veracity.state.plan import Plan
+from veracity import options as declared
+from veracity.options import (
+    CASES,
+    ENGINE,
+    ESTIMATION,
+    GROUPS,
+    INPUT,
+    OUTPUT,
+    READING,
+    OptionError,
+    ReadOptions,
+    module_names,
+)
+from veracity.state.plan import PLANNED, Plan
 
-INPUT, CASES, ESTIMATION, OUTPUT, ENGINE = GROUPS = ("Input", "Cases", "Estimation", "Output", "Engine")
+__all__ = ["CASES", "ENGINE", "ESTIMATION", "INPUT", "OUTPUT"]
 
+EVERY = f"{__name__}.every"  # whether the help shows all options
 TYPED = f"{__name__}.typed"  # options of the command line with their values as they were written
-
-Declared = Mapping[str, str | tuple[str, Mapping[str, Any]]]  # {declaration: help, or (help, how)}
 
 
 class Option(click.Option):
-    """An option of a group of the help, declared as shown there ("-o --output OUT"); `name` of its parameter."""
+    """An option of a group of the help, declared as shown there ("-o --output OUT"); `name` of its parameter.
 
-    def __init__(self, group: str, declared: str, help: str, name: str | None = None, **how: Any) -> None:
+    basic  whether --help shows it, not --help-all alone
+    """
+
+    def __init__(
+        self, group: str, declared: str, help: str, name: str | None = None, *, basic: bool = True, **how: Any
+    ) -> None:
         names = [word for word in declared.split() if word.startswith("-")]
         metavar = " ".join(declared.split()[len(names) :]) or None
         own = [*names, name] if name else names
         super().__init__(own, help=help, metavar=metavar, show_default="default" in how, **how)
-        self.group = group
+        self.group, self.basic = group, basic
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
         """Return the value; one without a letter is refused: commands would take it for an option left out."""
@@ -56,11 +71,19 @@ class Command(click.Command):
                 raise click.UsageError(f"{option.opts[0]} is given {times} times; give it once{listed}", ctx)
         return super().parse_args(ctx, args)
 
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the options, with --help-all after --help where that does not show every one."""
+        own = super().get_params(ctx)
+        if all(getattr(parameter, "basic", True) for parameter in self.params):
+            return own
+        return [*own, Option(OUTPUT, "--help-all", "Show all options and exit.", **HELP_ALL)]
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        every = ctx.meta.get(EVERY, False)
         shown: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
-            if record is not None:
+            if record is not None and (every or getattr(parameter, "basic", True)):
                 shown[getattr(parameter, "group", OUTPUT)].append(record)
         for group, records in shown.items():
             if records:
@@ -68,139 +91,57 @@ class Command(click.Command):
                     formatter.write_dl(records)
 
 
-def names_in(folder: str) -> list[str]:
-    """Return the public modules of a folder of the package."""
-    path = str(Path(__file__).parents[1] / folder)
-    return sorted(name for _, name, _ in pkgutil.iter_modules([path]) if not name.startswith("_"))
+def _help_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        ctx.meta[EVERY] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
 
 
-def _bins(ctx: click.Context, parameter: click.Parameter, value: str) -> int | str:
-    if value == "auto":
-        return value
-    try:
-        return int(value)
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is neither auto nor a whole number", ctx, parameter) from None
+HELP_ALL: Mapping[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _help_all}
 
 
-def declare(group: str, options: Declared) -> tuple[Option, ...]:
-    """Return the options of a group."""
-    held = {name: (said, {}) if isinstance(said, str) else said for name, said in options.items()}
-    return tuple(Option(group, name, said, **how) for name, (said, how) in held.items())
+def option_of(option: declared.Option) -> Option:
+    """Return a declared option as click takes it."""
+    how: dict[str, Any] = {"multiple": True} if option.repeatable else {}
+    if option.default is False:
+        how["is_flag"] = True
+    elif option.default not in (None, ()):
+        how["default"] = option.default
+    if option.among:
+        how["type"] = click.Choice(option.choices)
+    elif option.typed:
+        how["type"] = option.typed
+    written = f"{option.typed_as} {option.metavar}"
+    listed = option.help.replace("{choices}", ", ".join(option.choices[1:]))
+    return Option(option.group, written, listed, option.name, basic=option.basic, **how)
 
 
-def choice(*values: str) -> dict[str, Any]:
-    return {"type": click.Choice(values), "default": values[0]}
+def options_for(record: Mapping[str, declared.Option], command: str = "") -> tuple[Option, ...]:
+    """Return the options of a record that every command has; with a command, those that it has alone."""
+    return tuple(
+        option_of(each) for each in record.values() if (command in each.commands if command else not each.commands)
+    )
 
-
-FLAG, MANY, WHOLE = {"is_flag": True}, {"multiple": True}, {"type": int}
-MAPS = names_in("calibrators")
-LAYOUTS = ("auto", *(name.replace("_", "-") for name in names_in("read/layouts")))
 
 FILES = click.Argument(["files"], nargs=-1, required=True, metavar="FILE…")
-_INPUT: Declared = {
-    "--label COL": "Column of the observed outcome.",
-    "--proba PATTERN": "Columns with one probability per class: names or globs; * is the class, {model} the model.",
-    "--positive-proba COL[,COL…]": "Column with the probability of the event; several columns are several models.",
-    "--positive LABEL": "Label that counts as the event.",
-    "--layout": ("Arrangement of the columns; recognised by default.", choice(*LAYOUTS)),
-    "--scale": (
-        "Scale of the forecasts; only % signs and column names with logit or logprob are recognised.",
-        {"type": click.Choice(["probability", "logit", "log", "percent"])},
-    ),
-    "--order LABEL,…": "Order of the classes.",
-    "--pick COL": "Column of the picked label; the probability is the confidence in this pick.",
-    "--label-file FILE": "File with the observed outcomes, joined on the ids of both files; without ids row by row.",
-    "--no-header": ("The first line of a text file is a row, not the names of columns.", FLAG),
-    "--members PATTERN": "Columns of the members of an ensemble; needs --exceeds.",
-    "--exceeds X[,X…]": "Limits that the members exceed or not: (m + 1/3)/(M + 2/3) for m of M members; X,raw gives "
-    "m/M.",
-    "--cut X[,X…]": "Limits that turn a measured outcome into classes.",
-    "--versus-rest LABEL[,LABEL…]": "Treat these classes together as the event.",
-    "--normalise": ("Rescale rows whose probabilities do not sum to one.", FLAG),
-    "--absent": (
-        "nan: a missing probability means that the class was not offered in this row.",
-        {"type": click.Choice(["nan"])},
-    ),
-    "--ideal PATTERN": "Columns of the true probabilities, where they are known.",
-    "--feature COL": ("Column that the forecaster knew, such as age; repeatable.", MANY),
-}
-_CASES: Declared = {
-    "--weight COL|FILE": "Importance of each row: a column, or a file with one column.",
-    "--count COL": "Number of identical cases that the row represents.",
-    "--model COL|none": "Column that names the model; none pools all models.",
-    "--id COL[,COL…]": "Columns that identify a case.",
-    "--where COL=VALUE": ("Use only these rows; also COL!=VALUE; repeatable.", MANY),
-    "--missing": ("Rows with missing values: refuse or leave out.", choice("error", "drop")),
-    "--soft": (
-        "Outcomes between 0 and 1: share the case between the classes, leave it out, or refuse.",
-        choice("split", "omit", "refuse"),
-    ),
-    "--group COL": ("Assess each value of this column as well; repeatable.", MANY),
-    "--cluster COL": "Rows with one value here depend on each other: patients, states, answers.",
-    "--time COL": "When each case took place; neighbours in time may depend on each other.",
-}
-READ = (*declare(INPUT, _INPUT), *declare(CASES, _CASES))
-UNREAD = ("ideal", "feature", "group", "cluster", "time")  # change no probability and no outcome
-_ESTIMATION: Declared = {
-    "--floor": (
-        "Least probability that counts in the three means; 0, or that of the preset (CQ: 0.005, N17: 0.01).",
-        {"type": float},
-    ),
-    "--end-width": ("Width of the bins next to 0 and 1; 0.005 by default.", {"type": float}),
-    "--bins auto|N": ("Number of bins of the calibration curve.", {"callback": _bins, "default": "auto"}),
-    "--preset": ("Measure by the procedure of a paper as well.", {"type": click.Choice(["CQ", "N17"])}),
-    "--map NAME": (
-        f"Recalibration of the losses: auto is cross-fitted; the papers' in-sample ones are {', '.join(MAPS)}.",
-        choice("auto", *MAPS),
-    ),
-    "--r R": (
-        "Further risk parameter (1: Brier score, 0: log loss, below: misses count more); repeatable.",
-        {"type": float, "multiple": True},
-    ),
-    "--level": ("Level of the intervals.", {"type": float, "default": 0.95}),
-    "--bootstrap N": ("Intervals by resampling the cases N times.", WHOLE),
-    "--shrink": ("Draw log losses of small groups towards the mean of all groups, or not.", choice("auto", "none")),
-    "--window 30d|12m|N": "Readings in windows of days, months or N cases; needs --time.",
-    "--lags L": ("Intervals in time by Bartlett weights of L lags instead of cosines.", WHOLE),
-    "--seed": ("Seed of all random numbers.", {"type": int, "default": 0}),
-}
-PLAN = declare(ESTIMATION, _ESTIMATION)
-FORCE = Option(OUTPUT, "--force", "Overwrite outputs that exist.", is_flag=True)
-OUTPUTS = (
-    Option(OUTPUT, "--report OUT.html", "Write a page that opens in any browser, offline; OUT.pdf prints it."),
-    Option(OUTPUT, "--json OUT|-", "Write every number as one JSON document; - is standard output."),
-    Option(OUTPUT, "--csv OUT|-", "Write every number as a table: name, value, low, high, method."),
-    Option(OUTPUT, "--markdown OUT|-", "Write a summary for a pull request or an issue."),
-    Option(OUTPUT, "--plots DIR", "Write every figure as PNG and SVG into this folder."),
-    Option(OUTPUT, "--details", "Print every measure, not only the summary.", is_flag=True),
-    FORCE,
-    Option(OUTPUT, "--quiet", "Print the verdict only.", is_flag=True),
-)
-_ENGINE: Declared = {
-    "--engine": (
-        "Where the rows are read and counted: this machine or a cluster.",
-        {"type": click.Choice(names_in("engines")), "default": "local"},
-    ),
-    "--engine-option K=V": ("Option of the engine; repeatable.", MANY),
-}
-ENGINES = declare(ENGINE, _ENGINE)
-CHECKPOINT = Option(ENGINE, "--checkpoint FILE", "Save the state here; an interrupted run continues from it.")
-ASSESS = (*READ, *PLAN, *ENGINES, CHECKPOINT)
+MAPS = module_names("calibrators")
+READ, PLAN = options_for(READING), options_for(PLANNED)
+_output = partial(declared.option, group=OUTPUT, basic=True)
 
 
 @dataclass(frozen=True)
 class Outputs:
     """The requested files, and how much is printed."""
 
-    report: str | None = None
-    json: str | None = None
-    csv: str | None = None
-    markdown: str | None = None
-    plots: str | None = None
-    details: bool = False
-    force: bool = False
-    quiet: bool = False
+    report: str | None = _output(None, "Write a page that opens in any browser offline; OUT.pdf prints it.", "OUT.html")
+    json: str | None = _output(None, "Write every number as one JSON document; - is standard output.", "OUT|-")
+    csv: str | None = _output(None, "Write every number as a table: name, value, low, high, method.", "OUT|-")
+    markdown: str | None = _output(None, "Write a summary for a pull request or an issue.", "OUT|-")
+    plots: str | None = _output(None, "Write every figure as PNG and SVG into this folder.", "DIR")
+    details: bool = _output(False, "Print every measure, not only the summary.")
+    force: bool = _output(False, "Overwrite outputs that exist.")
+    quiet: bool = _output(False, "Print the verdict only.")
 
     @classmethod
     def taken_from(cls, options: dict[str, Any]) -> Outputs:
@@ -212,6 +153,25 @@ class Outputs:
         """Return {option: path} of the files asked for; "-" is standard output."""
         wanted = ("report", "json", "csv", "markdown")
         return {name: path for name in wanted if (path := getattr(self, name)) is not None}
+
+
+OUTPUTS = options_for(declared.options_of(Outputs))
+FORCE = next(option for option in OUTPUTS if option.name == "force")
+ENGINES = (
+    Option(
+        ENGINE,
+        "--engine",
+        "Where the rows are read and counted: this machine or a cluster.",
+        basic=False,
+        type=click.Choice(module_names("engines")),
+        default="local",
+    ),
+    Option(ENGINE, "--engine-option K=V", "Option of the engine; repeatable.", basic=False, multiple=True),
+)
+CHECKPOINT = Option(
+    ENGINE, "--checkpoint FILE", "Save the state here; an interrupted run continues from it.", basic=False
+)
+ASSESS = (*READ, *PLAN, *ENGINES, CHECKPOINT)
 
 
 @dataclass(frozen=True)
@@ -227,11 +187,8 @@ class Request:
     quiet: bool = False
 
     @classmethod
-    def taken_from(cls, files: tuple[str, ...], options: dict[str, Any], quiet: bool = False, **plan: Any) -> Request:
-        """Take the options of reading, estimation and engine out of a command's; the others stay.
-
-        `plan` holds options of estimation that the command has beyond the common ones.
-        """
+    def taken_from(cls, files: tuple[str, ...], options: dict[str, Any], quiet: bool = False) -> Request:
+        """Take the options of reading, estimation and engine out of a command's; the others stay."""
         for text in options["engine_option"]:
             if "=" not in text:
                 raise ValueError(f"--engine-option: {text!r} is not an option of an engine\n  write NAME=VALUE")
@@ -239,7 +196,7 @@ class Request:
         for name, times in Counter(name for name, _ in pairs).items():
             if times > 1:
                 raise ValueError(f"--engine-option {name} is given {times} times; give it once")
-        planned = plan_from(options, **plan) if "floor" in options else None
+        planned = plan_from(options) if "floor" in options else None
         engine, checkpoint = options.pop("engine"), options.pop("checkpoint", None)
         reading = read_options_from(options)
         if planned is not None:  # classes and groups are known when the file has been read
@@ -250,10 +207,8 @@ class Request:
 
 def read_options_from(options: dict[str, Any]) -> ReadOptions:
     """Take the options of reading out of a command's; the others stay."""
-    from veracity.read import ReadOptions
-
-    given = {option.name: options.pop(option.name) for option in READ}
-    return ReadOptions(**{name: value for name, value in given.items() if name and value is not None})
+    given = {name: options.pop(name) for name in READING}
+    return ReadOptions(**{name: value for name, value in given.items() if value is not None})
 
 
 def typed_input_options() -> tuple[tuple[str, ...], ...]:
@@ -263,20 +218,15 @@ def typed_input_options() -> tuple[tuple[str, ...], ...]:
     """
     found: list[tuple[str, ...]] = []
     for option, value in click.get_current_context().meta.get(TYPED, ()):
-        if option in READ and option.name not in UNREAD:
+        if option in READ and READING[option.name].kept:
             written = value if isinstance(value, list) else [value]
             found += [(option.opts[0],) if option.is_flag else (option.opts[0], str(one)) for one in written]
     return tuple(found)
 
 
-def plan_from(options: dict[str, Any], **more: Any) -> Plan:
+def plan_from(options: dict[str, Any]) -> Plan:
     """Take the options of estimation out of a command's; the others stay."""
-    from veracity.state.plan import Plan
-
-    given = {option.name: options.pop(option.name) for option in PLAN} | more
     try:
-        return Plan(random_state=given.pop("seed"), **given)
-    except ValueError as problem:
-        argument, _, what = str(problem).partition(": ")
-        named = "seed" if argument == "random_state" else argument.replace("_", "-")
-        raise ValueError(f"--{named} {what}") from None
+        return Plan(**{name: options.pop(name) for name in PLANNED if name in options})
+    except OptionError as problem:
+        raise ValueError(f"{PLANNED[problem.option].typed_as} {problem.what}") from None

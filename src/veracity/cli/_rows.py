@@ -14,6 +14,7 @@ from veracity.cli._options import OUTPUT, Option, Request
 from veracity.cli._output import OutputFiles, check_file, check_files, tell, to_stdout
 from veracity.cli._progress import ProgressBar
 from veracity.cli._work import engine_of
+from veracity.options import READING
 
 if TYPE_CHECKING:
     from veracity.calibrators import Fitted
@@ -74,10 +75,10 @@ def one_model(
     classes   of the map that will be applied
     suffix    of the columns that mapped rows will get
     """
-    for name in ("group", "ideal", "feature", "cluster", "time"):
-        if getattr(request.reading, name):
+    for name, option in READING.items():
+        if not option.kept and getattr(request.reading, name):
             raise ValueError(
-                f"--{name} has no effect: a map is one for all rows\n"
+                f"{option.typed_as} has no effect: a map is one for all rows\n"
                 "  leave it out; for rows of one kind, a map of their own:  --where COL=VALUE"
             )
     from veracity.data.findings_of_input import DependentRows

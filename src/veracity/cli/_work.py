@@ -36,7 +36,7 @@ def assessed(request: Request, working: ProgressBar) -> dict[str, Assessment]:
     source = engine.open(data, request.reading)
     say(source.layout.one_line(), request)
     counted = engine.count(source, request.plan, checkpoint=request.checkpoint)
-    made = _provenance(request, engine, data, source.layout.describe())
+    made = _provenance(request, engine, data)
     return assessments(source, counted, made, started)
 
 
@@ -96,7 +96,7 @@ def _comparison(
     say(sentence, request)
     described = [source.layout.describe() for source in paired.sources.values()]
     every = [file for files in inputs.values() for file in files]
-    made = _provenance(request, engine, every, "\n".join([*described, sentence]))
+    made = {**_provenance(request, engine, every), "reading": "\n".join([*described, sentence])}
     models = assessments(paired, counted, made, started)
     cluster, moment, plan = request.reading.cluster, request.reading.time, request.plan or Plan()
     kind = "cluster" if cluster else "time" if moment else None
@@ -156,15 +156,15 @@ def _inputs(request: Request) -> dict[str, list[File]]:
     return inputs
 
 
-def _provenance(request: Request, engine: Engine, data: Sequence[File] | str, reading: str) -> Mapping[str, Any]:
-    """Return the command, how the columns were understood, and name, size and hash of every file."""
+def _provenance(request: Request, engine: Engine, data: Sequence[File] | str) -> Mapping[str, Any]:
+    """Return the command, its files and input options, and name, size and hash of every file."""
     from veracity.data.records import Given
 
     typed = click.get_current_context().find_root().obj or {}
     inputs: Iterable[dict[str, Any]] = [{"path": data}] if isinstance(data, str) else map(_facts, data)
     given = Given(request.files, typed_input_options())
     command = typed.get("command")
-    return {"command": command, "engine": engine.name, "reading": reading, "inputs": [*inputs], "given": given}
+    return {"command": command, "engine": engine.name, "inputs": [*inputs], "given": given}
 
 
 def _facts(file: File) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from veracity.cli._options import ENGINES, ESTIMATION, FILES, FORCE, READ, Command, Declared, Request, declare
+from veracity.cli._options import ENGINES, ESTIMATION, FILES, FORCE, READ, Command, Option, Request
 from veracity.cli._output import OutputFiles, files_read, tell
 from veracity.cli._progress import ProgressBar
 from veracity.cli._rows import ROWS, SUFFIX, check_rows_file, map_file_of, one_model, warn_of_changes, write
@@ -17,20 +17,26 @@ if TYPE_CHECKING:
     from veracity.results.recalibration_job import RecalibrationJob
 
 
-_OWN: Declared = {
-    "--to sample|uniform|em|PRIOR.csv": (
+OWN = (
+    Option(
+        ESTIMATION,
+        "--to sample|uniform|em|PRIOR.csv",
         "Class frequencies to match: those of the outcomes, equal ones, an estimate from the forecasts alone under "
         "label shift, or a file of class,probability.",
-        {"required": True},
+        required=True,
     ),
-    "--rule log|brier|R": (
+    Option(
+        ESTIMATION,
+        "--rule log|brier|R",
         "Score whose loss is lowered: log multiplies, brier adds, a number r above -1 lies between and beyond.",
-        {"default": "log"},
+        default="log",
     ),
-    "--trained-on sample|uniform|PRIOR.csv": "For --to em: class frequencies that the model was trained on; those of "
-    "the outcomes by default.",
-}
-OWN = declare(ESTIMATION, _OWN)
+    Option(
+        ESTIMATION,
+        "--trained-on sample|uniform|PRIOR.csv",
+        "For --to em: class frequencies that the model was trained on; those of the outcomes by default.",
+    ),
+)
 
 
 @click.command(cls=Command, params=[FILES, *READ, *OWN, ROWS, SUFFIX, FORCE, *ENGINES])

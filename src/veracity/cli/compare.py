@@ -6,16 +6,14 @@ from typing import Any
 
 import click
 
-from veracity.cli._options import ASSESS, ESTIMATION, FILES, OUTPUTS, Command, Option, Outputs, Request
+from veracity.cli._options import ASSESS, ESTIMATION, FILES, OUTPUTS, Command, Option, Outputs, Request, options_for
+from veracity.state.plan import PLANNED
 
 REFERENCE = Option(ESTIMATION, "--reference MODEL", "Compare every model with this one only.")
-HORIZON = Option(
-    ESTIMATION, "--horizon H", "Forecasts are made H steps ahead: Diebold–Mariano tests; needs --time.", type=int
-)
 
 
-@click.command(cls=Command, params=[FILES, *ASSESS, REFERENCE, HORIZON, *OUTPUTS])
-def command(files: tuple[str, ...], reference: str | None, horizon: int | None, **options: Any) -> None:
+@click.command(cls=Command, params=[FILES, *ASSESS, REFERENCE, *options_for(PLANNED, "compare"), *OUTPUTS])
+def command(files: tuple[str, ...], reference: str | None, **options: Any) -> None:
     """Say which model is better on the same cases, and by how much.
 
     Each FILE is a model named by its stem; one FILE may hold several, in columns or by a column that names the model.
@@ -32,7 +30,7 @@ def command(files: tuple[str, ...], reference: str | None, horizon: int | None, 
       veracity compare long.csv --model forecaster --id question --csv -
     """
     outputs = Outputs.taken_from(options)
-    request = Request.taken_from(files, options, outputs.quiet, horizon=horizon)
+    request = Request.taken_from(files, options, outputs.quiet)
 
     from veracity.cli._deliver import answer
     from veracity.cli._work import compared

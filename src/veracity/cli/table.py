@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from veracity.cli._options import CASES, ESTIMATION, INPUT, MANY, OUTPUTS, PLAN, READ, Command, Option, Outputs
+from veracity.cli._options import CASES, ESTIMATION, INPUT, OUTPUTS, PLAN, READ, Command, Option, Outputs
 from veracity.cli._output import check_outputs, files_read, to_stdout
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ OWN = (
     Option(CASES, "--weight COL", "Column of the share of cases, instead of counts."),
     Option(CASES, "--group COL", "One table per value of this column, and all together."),
     Option(ESTIMATION, "--train TABLE", "A file, or counts: its observed shares are the forecasts to be scored."),
-    Option(ESTIMATION, "--prevalence P", "Predictive values at this prevalence; repeatable.", None, type=float, **MANY),
+    Option(
+        ESTIMATION, "--prevalence P", "Predictive values at this prevalence; repeatable.", multiple=True, type=float
+    ),
     *(option for option in (*READ, *PLAN) if option.name in ("label", "count", "level")),
 )
 CELLS, RATES = ("tp", "fp", "fn", "tn"), ("sens", "spec", "prior")

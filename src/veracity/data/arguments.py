@@ -331,9 +331,9 @@ def groups_of(groups: Any, n: int, names: Names) -> dict[str, Any]:
     return {name: column if column is None else composed(column) for name, column in columns.items()}
 
 
-def ideal_matrix(ideal: Any, p: Array, names: Names) -> Array | None:
+def ideal_matrix(ideal: Any, p: Array | None, names: Names) -> Array | None:
     """Return the ideal probabilities, which have the shape of the forecasts p, or None."""
-    if ideal is None:
+    if ideal is None or p is None:
         return None
     values = numbers(ideal, "ideal", names)
     if values.shape != p.shape:
@@ -342,9 +342,3 @@ def ideal_matrix(ideal: Any, p: Array, names: Names) -> Array | None:
             "one ideal probability for each forecast",
         )
     return values
-
-
-def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    """Refuse a value that is not one of the choices."""
-    if value not in choices:
-        raise ValueError(f"{name}: {value!r} is not one of {', '.join(map(repr, choices))}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-ARGUMENTS = {"positive": "pos_label", "weight": "sample_weight", "count": "counts", "order": "labels"}
+from ..options import READING
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Names:
             return f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}")
         if self.style == "frame":
             return f"{name}={value!r}".replace("'", '"')
-        return f"Forecasts.of(…, {ARGUMENTS.get(name, name)}={value!r})".replace("'", '"')
+        return f"Forecasts.of(…, {READING[name].argument if name in READING else name}={value!r})".replace("'", '"')
 
     def error(self, what: str, remedy: str = "") -> ValueError:
         """Return the error: a line with the place and the problem, and a line with the remedy."""

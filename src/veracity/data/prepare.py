@@ -18,65 +18,71 @@ from .arguments import (
     declared_labels,
     declared_order,
     forecast_matrix,
-    ideal_matrix,
     named_columns,
-    one_of,
     refuse_reordered,
     refuse_swapped,
-    row_column,
 )
-from .columns import codes_of, is_masked, numbers, shares_of
+from .columns import Outcome, codes_of, is_masked, numbers, shares_of
 from .findings import Finding
 from .names import Names, many
-from .rows import LOGS, InputRows, columns_of, from_logs, normalised, with_absent
+from .rows import LOGS, InputRows, columns_of, from_logs
 from .types import Array, Forecasts
 
 FEW = 20  # so many true percentages, all of at most one, are too unlikely
-SCALES = ("probability", "percent", "logit", "log")
 
 
 def prepare(
     y_true: Any,
     y_proba: Any,
     *,
-    sample_weight: Any = None,
-    counts: Any = None,
     labels: Any = None,
     pos_label: Any = None,
+    classes: tuple[Any, ...] | None = None,
     missing: str = "error",
     soft: str = "split",
     normalise: bool = False,
     scale: str = "probability",
-    ideal: Any = None,
-    features: Any = None,
-    groups: Any = None,
-    case: Any = None,
-    clusters: Any = None,
-    time: Any = None,
-    first_row: int = 0,
-    names: Names | None = None,
-    rows: Any = None,
     absent: bool = False,
+    names: Names | None = None,
+    first_row: int = 0,
+    rows: Any = None,
     model: str | None = None,
-    classes: tuple[Any, ...] | None = None,
+    **columns: Any,
 ) -> Forecasts:
     """Return forecasts whose probabilities are not yet checked; see `Forecasts.of` for the arguments.
 
     rows: the row numbers where they are not first_row, first_row + 1, …; absent: NaN means "not offered";
-    classes: the names of the classes where outcomes are column numbers.
+    classes: the names of the classes where outcomes are column numbers; columns: those of `columns_of`.
     """
     names = names or Names()
-    one_of("missing", missing, ("error", "drop"))
-    one_of("soft", soft, ("split", "omit", "refuse"))
-    one_of("scale", scale, SCALES)
-    if clusters is not None and time is not None:
-        raise names.error("clusters and time exclude one another.", "units with many cases: clusters; a series: time")
     p = forecast_matrix(y_proba, names)
     if normalise and p.ndim == 1:
         raise names.error("normalise has no effect: each row has one probability.", "leave it out")
     half = p.dtype == np.float16
     p = p.astype(np.float32) if half else p
-    y = y_true if is_masked(y_true) else array_of(y_true, names.outcome)
+    y = _outcomes(y_true, y_proba, p, names)
+    f = Forecasts(p, None, (), first_row=first_row, rows=_numbers(rows), model=model, half=half, names=names)
+    outcome = _coded(y_true, y_proba, y, f, labels, pos_label)
+    classes = outcome.classes if classes is None else classes
+    f = replace(f, **columns_of(f, **columns), outcomes=outcome.codes, classes=classes)
+    part = InputRows(f, outcome.shares, list(outcome.findings))
+    if absent:
+        part.settle_absent(scale)
+    _settle_missing(part, outcome.missing, missing, hidden=absent)
+    part.leave_out_empty()
+    part.settle_soft(soft)
+    if outcome.swap and p.ndim == 2:
+        ideal = None if part.f.ideal is None else part.f.ideal[:, ::-1]
+        part.f = replace(part.f, probabilities=part.f.scores[:, ::-1], ideal=ideal)
+    _settle_scale(part, scale)
+    if normalise:
+        part.normalise()
+    return _settled(part.f, part.findings, columns.get("time"))
+
+
+def _outcomes(y_true: Any, y_proba: Any, p: Array, names: Names) -> Array:
+    """Return the outcomes as an array with a row for each forecast."""
+    y: Array = y_true if is_masked(y_true) else array_of(y_true, names.outcome)
     if names.whole:  # a part may hold certain forecasts alone
         refuse_swapped(y, p, names)
     refuse_reordered(y_true, y_proba, names)
@@ -86,60 +92,47 @@ def prepare(
             f"{names.forecast} {many(len(p), 'row')}.",
             "one outcome for each forecast is needed, in the same order",
         )
-    k, n = 2 if p.ndim == 1 else p.shape[1], len(p)
-    f = Forecasts(p, None, (), first_row=first_row, rows=_numbers(rows), model=model, half=half, names=names)
+    return y
+
+
+def _coded(y_true: Any, y_proba: Any, y: Array, f: Forecasts, labels: Any, pos_label: Any) -> Outcome:
+    """Return the outcomes as column numbers or as shares of classes."""
+    names, one_column = f.names, f.scores.ndim == 1
+    k = 2 if one_column else f.scores.shape[1]
     if labels is None:
         labels = named_columns(y_proba, y, names, declared_order(y_true) is not None)
-        labels = labels or declared_labels(y_true, y, k, p.ndim == 1, names)
+        labels = labels or declared_labels(y_true, y, k, one_column, names)
     if y.ndim == 2:
-        outcome = shares_of(y, k, labels, f.row, names)
-    else:
-        outcome = codes_of(y, k, labels, pos_label, p.ndim == 1, f.row, names)
-    f = replace(
-        f,
-        **columns_of(f, sample_weight, counts, groups, case, clusters, time),
-        outcomes=outcome.codes,
-        classes=outcome.classes if classes is None else classes,
-        ideal=ideal_matrix(ideal, p, names),
-        features=row_column(features, n, "features", names, most=2),
-    )
-    part = InputRows(f, outcome.shares, list(outcome.findings))
-    if absent:
-        part.f = with_absent(f, scale)
-        hidden = int(np.isnan(p).sum())
-        part.findings += [of_input.NotOffered(hidden, p.size)] if hidden else []
+        return shares_of(y, k, labels, f.row, names)
+    return codes_of(y, k, labels, pos_label, one_column, f.row, names)
+
+
+def _settle_missing(part: InputRows, lost: Array | None, missing: str, hidden: bool) -> None:
+    """Leave out rows with missing values, or refuse missing outcomes; `hidden`: missing probabilities are none."""
+    f, names = part.f, part.f.names
+    n = len(f)
     if missing == "drop":
-        gaps: Array = np.asarray(np.isnan(part.f.scores).reshape(n, -1).any(axis=1))
-        part.leave_out(gaps if outcome.missing is None else gaps | outcome.missing, of_input.MissingRows)
-    elif outcome.missing is not None:
-        gone = np.flatnonzero(outcome.missing)
-        also = int(np.isnan(p).sum()) if not absent else 0
+        gaps: Array = np.asarray(np.isnan(f.scores).reshape(n, -1).any(axis=1))
+        part.leave_out(gaps if lost is None else gaps | lost, of_input.MissingRows)
+    elif lost is not None:
+        gone = np.flatnonzero(lost)
+        also = 0 if hidden else int(np.isnan(f.scores).sum())
         raise names.error(
             f"{len(gone):,} of {n:,} outcomes in {names.called(names.outcome)} are missing "
-            f"(first: row {f.row(gone[0])})" + (f", and {also:,} of {p.size:,} probabilities." if also else "."),
+            f"(first: row {f.row(gone[0])})" + (f", and {also:,} of {f.scores.size:,} probabilities." if also else "."),
             f"leave these rows out:  {names.option('missing', 'drop')}",
         )
-    for column, kind in (("weights", of_input.ZeroWeight), ("counts", of_input.ZeroCount)):
-        values = getattr(part.f, column)
-        if values is not None and not (names.whole and values.all()):
-            part.leave_out(values == 0, kind)
-    if part.shares is not None:
-        part.settle_soft(part.shares, soft)
-    elif soft == "omit":
-        part.leave_out(np.zeros(len(part.f), dtype=bool), of_input.SoftOmitted)
-    f, findings = part.f, part.findings
-    if outcome.swap and p.ndim == 2:
-        f = replace(f, probabilities=f.scores[:, ::-1], ideal=None if f.ideal is None else f.ideal[:, ::-1])
+
+
+def _settle_scale(part: InputRows, scale: str) -> None:
+    """Turn percentages, logits and logarithms into probabilities."""
+    f = part.f
     if scale == "percent":
-        if names.whole and len(f) >= FEW and np.nanmax(f.scores) <= 1.0:
-            findings.append(of_input.SmallPercentages(len(f), len(f)))
-        f = replace(f, probabilities=f.scores / 100.0)
+        if f.names.whole and len(f) >= FEW and np.nanmax(f.scores) <= 1.0:
+            part.findings.append(of_input.SmallPercentages(len(f), len(f)))
+        part.f = replace(f, probabilities=f.scores / 100.0)
     elif scale in LOGS:
-        f = from_logs(f, scale)
-    if normalise:
-        f, rescaled = normalised(f)
-        findings += rescaled
-    return _settled(f, findings, time)
+        part.f = from_logs(f, scale)
 
 
 def _settled(f: Forecasts, findings: list[Finding], time: Any) -> Forecasts:
@@ -163,8 +156,6 @@ def prepare_realised(
 ) -> Forecasts:
     """Return forecasts with realised probabilities alone, such as token log-probabilities; columns as in `prepare`."""
     names = names or Names()
-    one_of("missing", missing, ("error", "drop"))
-    one_of("scale", scale, SCALES)
     p = numbers(y_proba, names.forecast, names)
     if p.ndim != 1 or not len(p):
         raise names.error(

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..options import refuse_both
 from . import findings_of_input as of_input
-from .arguments import cluster_keys, groups_of, moments_of, row_column
+from .arguments import cluster_keys, groups_of, ideal_matrix, moments_of, row_column
 from .columns import NothingLeft, case_weights, whole_counts
 from .findings import Finding, first_rows
 from .names import listed, number
@@ -25,9 +26,13 @@ def columns_of(
     case: Any = None,
     clusters: Any = None,
     time: Any = None,
+    ideal: Any = None,
+    features: Any = None,
 ) -> dict[str, Any]:
     """Return the columns that the forecasts f of any input may have, each checked."""
     n, names = len(f), f.names
+    if clusters is not None and time is not None:
+        refuse_both(("cluster", "time"), arrays=True)
     return {
         "weights": case_weights(sample_weight, n, f.row, names),
         "counts": whole_counts(counts, n, f.row, names),
@@ -35,6 +40,8 @@ def columns_of(
         "clusters": cluster_keys(row_column(clusters, n, "clusters", names), f.row, names),
         "time": moments_of(row_column(time, n, "time", names), f.row, names),
         "groups": groups_of(groups, n, names),
+        "ideal": ideal_matrix(ideal, f.probabilities, names),
+        "features": row_column(features, n, "features", names, most=2),
     }
 
 
@@ -71,9 +78,31 @@ class InputRows:
         self.f, self.shares = self.f.take(kept), None if self.shares is None else self.shares[kept]
         self.findings.append(kind(len(gone), total, first_rows(gone)))
 
-    def settle_soft(self, shares: Array, soft: str) -> None:
+    def leave_out_empty(self) -> None:
+        """Leave out rows with weight or count 0."""
+        for column, kind in (("weights", of_input.ZeroWeight), ("counts", of_input.ZeroCount)):
+            values = getattr(self.f, column)
+            if values is not None and not (self.f.names.whole and values.all()):
+                self.leave_out(values == 0, kind)
+
+    def settle_absent(self, scale: str) -> None:
+        """Take missing probabilities for classes that were not offered."""
+        p = self.f.scores
+        self.f, hidden = with_absent(self.f, scale), int(np.isnan(p).sum())
+        self.findings += [of_input.NotOffered(hidden, p.size)] if hidden else []
+
+    def normalise(self) -> None:
+        """Divide rows that do not sum to one by their sum."""
+        self.f, rescaled = normalised(self.f)
+        self.findings += rescaled
+
+    def settle_soft(self, soft: str) -> None:
         """Split outcomes between 0 and 1 into fractions of one case per class, leave them out, or refuse them."""
-        f, names = self.f, self.f.names
+        f, names, shares = self.f, self.f.names, self.shares
+        if shares is None:
+            if soft == "omit":
+                self.leave_out(np.zeros(len(f), dtype=bool), of_input.SoftOmitted)
+            return
         between: Array = np.asarray(((shares > 0) & (shares < 1)).any(axis=1))
         total, found = int(f.copies.sum()), f.numbers[between]
         self.f = replace(f, outcomes=np.argmax(shares, axis=1))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.result import tolerance
+from ..options import READING
 from .findings import Finding
 from .names import Names
 
@@ -94,6 +95,8 @@ class Forecasts:
           if these are percentages:  Forecasts.of(…, scale="percent")
         """
         given = {name: value for name, value in locals().items() if name != "cls"}
+        for name in ("missing", "soft", "scale"):
+            READING[name].take(READING[name], given[name])
         from .check import check
         from .prepare import prepare
 

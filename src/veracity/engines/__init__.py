@@ -138,7 +138,9 @@ def assessments(
         layout = source.layout_of(model)
         tally = with_files(tallies[model], source.files if len(layout.files) > 1 else ())
         findings = (*layout.findings, *tally.findings, *counted.findings(model))
-        origin = {"reading": layout.describe() if layout.files else None, **(provenance or {})}
+        origin = dict(provenance or {})
+        if layout.files:
+            origin.setdefault("reading", layout.describe())
         if origin.get("given") is not None and len(layout.models) > 1:
             own = () if layout.model_column else dict(layout.models)[model]
             origin["given"] = replace(origin["given"], column=layout.model_column, forecasts=own)

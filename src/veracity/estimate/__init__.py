@@ -11,11 +11,13 @@ from veracity.estimate.fix import advice
 from veracity.estimate.groups import group
 from veracity.estimate.ideal import ideal
 from veracity.estimate.ladder import losses, no_losses
-from veracity.estimate.measured import NOT_MEASURABLE, measured_by, unmeasured
+from veracity.estimate.measured import score_at
 from veracity.estimate.per_class import per_class
 from veracity.estimate.profile import risk_profile
+from veracity.estimate.published import measured_by
 from veracity.estimate.recalibration import recalibration
 from veracity.estimate.remedies import remedies
+from veracity.estimate.reported import NOT_MEASURABLE
 from veracity.estimate.scores import baseline, no_scores, scores, skill
 from veracity.estimate.source import source_divergence, source_means, with_source
 from veracity.estimate.windows import drifts, windows
@@ -45,12 +47,12 @@ __all__ = [
     "reliability",
     "remedies",
     "risk_profile",
+    "score_at",
     "scores",
     "skill",
     "source_divergence",
     "source_means",
     "surprises",
-    "unmeasured",
     "verdict",
     "windows",
     "with_source",

@@ -1,4 +1,4 @@
-"""Intervals by resampling rows, on request. Bins stay fixed; the seed is the plan's."""
+"""Intervals by resampling rows, on request; the seed is the plan's."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from veracity.data import Forecasts
 from veracity.data.reading import Reading
 from veracity.data.records import Means, Scores
-from veracity.estimate.curves import Curve
 from veracity.estimate.expected import from_sums
-from veracity.estimate.influences import row_bins
-from veracity.estimate.reported import AT, MEANS
+from veracity.estimate.reported import AT
 from veracity.estimate.scores import is_defined
 from veracity.kernels.hashes import SEED, mix
 from veracity.kernels.result import R
@@ -28,12 +26,12 @@ DIGITS = 7  # decimals of ln p to which rows are the same
 
 
 class Bootstrap:
-    """Scores, means, measured means and spread ratios of resampled rows: the analysis rows with their counts.
+    """Scores and means of resampled rows: the analysis rows with their counts.
 
     As many rows are drawn as the tally has, so that a sample of rows gives the intervals of all rows.
     """
 
-    def __init__(self, tally: Tally, curve: Curve | None) -> None:
+    def __init__(self, tally: Tally) -> None:
         self.tally, self.draws = tally, tally.plan.bootstrap or 0
         f = tally.rows
         weight = np.ones(len(f)) if f.weights is None else f.weights
@@ -49,14 +47,6 @@ class Bootstrap:
                 rows = measure.rows(f)
                 self.measures[measure.name] = measure, slice(len(columns), len(columns) + rows.shape[1])
                 columns += [*(weight[:, None] * rows).T]
-        self.curve = curve if tally.measurable else None
-        if self.curve is not None:
-            hits, true = row_bins(f, self.curve)
-            owned = np.zeros_like(hits)
-            owned[np.arange(len(true)), true] = 1.0
-            self.bins = len(columns)
-            columns += [*(weight[:, None] * hits).T, *(weight[:, None] * owned).T]
-            columns += [*(weight[:, None] ** 2 * owned).T]
         # By what rows hold, equal ones together: nothing depends on the names of clusters and classes.
         _, first, place = np.unique(_keys(f), return_index=True, return_inverse=True)
         counts = np.bincount(place.ravel(), weights=f.copies).astype(np.int64)
@@ -79,19 +69,14 @@ class Bootstrap:
                 parts.append(sums)
         return np.concatenate(parts)
 
-    def interval(self, values: Floats, point: Reading, *, measured: bool = False) -> Reading:
-        """Return the point with the percentile interval of its resampled values.
-
-        measured  it comes from bins, whose bias resampled rows have twice: their median is put where the point is
-        """
+    def interval(self, values: Floats, point: Reading) -> Reading:
+        """Return the point with the percentile interval of its resampled values."""
         usable = values[np.isfinite(values)]
         if not point.known or not np.isfinite(point) or len(usable) < self.draws / 2 or self.tally.sums.rows < 2:
             return point
         tail = (1.0 - self.tally.plan.level) / 2.0
-        low, middle, high = np.quantile(usable, [tail, 0.5, 1.0 - tail])
-        shift = float(point) / middle if measured and middle > 0.0 else 1.0
-        method = f"bootstrap, {self.draws} draws ({'centred percentile' if measured else 'percentile'})"
-        return Reading(float(point), float(low * shift), float(high * shift), method)
+        low, high = np.quantile(usable, [tail, 1.0 - tail])
+        return Reading(float(point), float(low), float(high), f"bootstrap, {self.draws} draws (percentile)")
 
     def of_scores(self, found: Scores) -> Scores:
         """Return the scores with bootstrap intervals."""
@@ -100,17 +85,11 @@ class Bootstrap:
         others = {name: readings.pop(name, reading) for name, reading in found.others.items()}
         return replace(found, **readings, others=others)  # type: ignore[arg-type]
 
-    def of_means(self, section: str, found: Means) -> Means:
-        """Return reported, measured or divergence means with bootstrap intervals."""
-        drawn = self.means().get(section, {})
-        readings = found.readings()
-        changed = {name: self.interval(drawn[name], readings[name], measured=section != "reported") for name in drawn}
+    def of_means(self, found: Means) -> Means:
+        """Return the reported means with bootstrap intervals."""
+        drawn = self.reported()
+        changed = {name: self.interval(drawn[:, AT[name]], found.reading(name)) for name in AT}
         return replace(found, **changed)  # type: ignore[arg-type]
-
-    def of_spread_ratio(self, found: Reading) -> Reading:
-        """Return the spread ratio with a bootstrap interval."""
-        means = self.means()
-        return self.interval(means["spread_ratio"]["spread_ratio"], found, measured=True) if self.curve else found
 
     def reported_limits(self) -> tuple[Floats, Floats]:
         """Return the ends of the intervals of the reported means along r."""
@@ -129,40 +108,6 @@ class Bootstrap:
     def reported(self) -> Floats:
         """Return (draws, r) means."""
         return from_sums(self.sums[:, 1 : 1 + len(R)] / self.sums[:, :1], R)
-
-    def measured(self) -> Floats:
-        """Return (draws, 3) corrected means, in the order of MEANS."""
-        assert self.curve is not None
-        bins, first = len(self.curve), self.bins
-        every, true, true2 = (self.sums[:, first + i * bins : first + (i + 1) * bins] for i in range(3))
-        floor = self.tally.plan.floor
-        some = true > 0.0
-        source = np.where(some, true / np.where(every > 0.0, every, 1.0), 1.0)
-        c = np.maximum(source, floor)
-        row = np.where(some & (source > floor), true2 / np.where(some, true, 1.0), 0.0) * (1.0 - c)
-        total = true.sum(axis=1)
-        found = []
-        for r in MEANS.values():
-            if r == 0.0:
-                found.append(np.exp((true * np.log(c) - row / 2.0).sum(axis=1) / total))
-            else:
-                power = ((true - r * (r + 1.0) / 2.0 * row) * c**r).sum(axis=1) / total
-                found.append(np.where(power > 0.0, np.abs(power) ** (1.0 / r), np.nan))
-        return np.column_stack(found)
-
-    def means(self) -> dict[str, dict[str, Floats]]:
-        """Return (draws,) reported and measured means, their ratio, and the spread ratio."""
-        reported = self.reported()[:, [AT[name] for name in MEANS]]
-        found = {"reported": dict(zip(MEANS, reported.T, strict=True))}
-        if self.curve is not None:
-            measured = self.measured()
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ratio = reported / measured
-                spread = (measured[:, 0] - measured[:, 2]) / (reported[:, 0] - reported[:, 2])
-            found["measured"] = dict(zip(MEANS, measured.T, strict=True))
-            found["divergence"] = dict(zip(MEANS, ratio.T, strict=True))
-            found["spread_ratio"] = {"spread_ratio": spread}
-        return found
 
 
 def _keys(f: Forecasts) -> Hashes:

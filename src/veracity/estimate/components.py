@@ -118,10 +118,12 @@ class Judged:
 
     def before_and_after(self, rule: str | float) -> tuple[Floats, Floats]:
         """Return (n,) scores of the stages S and C."""
-        return score_of(self.rows, str(rule)), self.scores(rule, "C")  # type: ignore[return-value]
+        return self.scores(rule, "S"), self.scores(rule, "C")  # type: ignore[return-value]
 
     def scores(self, rule: str | float, stage: str) -> Floats | None:
-        """Return (n,) score of stage A or C; None where there is no stage A."""
+        """Return (n,) score of stage S, A or C; None where there is no stage A."""
+        if stage == "S":
+            return score_of(self.rows, str(rule))
         held = self.judge.scores(rule, stage)
         if held is None:
             return None

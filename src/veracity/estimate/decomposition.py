@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 
 PROFILE_R = tuple(float(r) for r in R if -0.7 < r <= 2.0)
 PROFILE_ENTRIES = 200_000  # of rows in the profile
-ADJUSTED_ENTRIES = 8_000  # of rows that are adjusted for every r of it
+ADJUSTED_ENTRIES = 4_000  # of rows that are adjusted for every r of it
 CURVE_ENTRIES = 1_000_000  # of rows that have isotonic curves class by class
 MANY_CLASSES = 50  # beyond, no curves and no adjustment for every r
 

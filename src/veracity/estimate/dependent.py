@@ -1,7 +1,7 @@
 """Intervals of dependent cases: how much wider clusters or time make them.
 
 The factor of a score is exact: half-widths of independent rows times t·se of clusters or times ÷ z·se of rows. Readings
-without sums of their own (recalibrated means, ratios, areas) get the factor of the score they follow, at least 1.
+without sums of their own (ratios, areas) get the factor of the score they follow, at least 1.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from veracity.data.reading import WILSON, Reading
 from veracity.data.records import ExpectedScore, Means, RiskProfile, Scores, Skill
 from veracity.estimate.compare import FEWEST_CLUSTERS, FEWEST_TIMES, Dependence
+from veracity.estimate.reported import three
 from veracity.formulas.differences import half_width
 from veracity.formulas.intervals import quantile, wilson
 from veracity.measures import PERPLEXITY, quantities
@@ -117,6 +118,15 @@ class Widening:
         ends = max(low, min(bounds[0], value)), min(high, max(bounds[1], value))  # a corrected value may lie outside
         return Reading(value, *ends, method, found.reason, found.known)
 
+    def by_sums(self, found: Means) -> Means:
+        """Return means whose intervals come from sums of clusters or times; without where there are too few."""
+
+        def bare(name: str) -> Reading:
+            one = found.reading(name)
+            return Reading(float(one), reason=one.reason or self.reason, known=one.known)
+
+        return three(bare, found.findings) if self.reason else found
+
     def perplexity(self, found: Reading, loss: Reading) -> Reading:
         """Return the perplexity with the ends of the log loss."""
         if found.low is None or loss.low is None or loss.high is None:
@@ -124,7 +134,7 @@ class Widening:
         return Reading(float(found), math.exp(loss.low), math.exp(loss.high), loss.method, found.reason)
 
     def section(self, found: Shown, of: str = "") -> Shown:
-        """Return a section with intervals for dependent cases; verdict and losses have them already.
+        """Return a section with intervals for dependent cases; verdict, losses and measured means have them.
 
         of  the quantity that means, or a single reading, are of; intervals keep its bounds
         """
@@ -165,17 +175,18 @@ class Widening:
         return made  # type: ignore[no-any-return]
 
     def _profile(self, found: RiskProfile) -> RiskProfile:
-        """Return the profile with wider bands; without any where there are too few clusters or times."""
-        changed: dict[str, Any] = {}
+        """Return the profile with a wider band of reported means; without any for too few clusters or times.
+
+        Measured means have the sums of clusters or times in their bands already.
+        """
         factors = self.at(np.array(found.r))
-        for name in ("reported", "measured"):
-            centre, low, high = (getattr(found, f"{name}{end}") for end in ("", "_low", "_high"))
-            if centre is None or low is None or high is None:
-                continue
-            if self.reason:
-                changed |= {f"{name}_low": None, f"{name}_high": None}
-                continue
-            c, a, b = (np.array(x, dtype=np.float64) for x in (centre, low, high))
-            changed[f"{name}_low"] = tuple(np.maximum(c - factors * (c - a), 0.0).tolist())
-            changed[f"{name}_high"] = tuple(np.minimum(c + factors * (b - c), 1.0).tolist())
+        ends = ("reported_low", "reported_high")
+        if self.reason:
+            none: dict[str, Any] = dict.fromkeys((*ends, "measured_low", "measured_high"))
+            return replace(found, **none)
+        if found.reported is None or found.reported_low is None or found.reported_high is None:
+            return found
+        c, a, b = (np.array(x, dtype=np.float64) for x in (found.reported, found.reported_low, found.reported_high))
+        wider = np.maximum(c - factors * (c - a), 0.0), np.minimum(c + factors * (b - c), 1.0)
+        changed: dict[str, Any] = {name: tuple(x.tolist()) for name, x in zip(ends, wider, strict=True)}
         return replace(found, **changed)

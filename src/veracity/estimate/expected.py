@@ -22,8 +22,7 @@ from scipy.special import ndtr
 from veracity.data import Forecasts
 from veracity.data.reading import Reading, around, unknown
 from veracity.data.records import ExpectedScore, Means
-from veracity.estimate.measured import NOT_MEASURABLE
-from veracity.estimate.reported import AT, three
+from veracity.estimate.reported import AT, NOT_MEASURABLE, three
 from veracity.estimate.row_sums import true_cells
 from veracity.estimate.scores import zeros_reason
 from veracity.formulas.intervals import quantile
@@ -160,7 +159,7 @@ class Expected:
     @cached_property
     def excess(self) -> tuple[Floats, Floats]:
         """Observed less expected scores, and how far those of calibrated forecasts reach; NaN below r = −½."""
-        found = np.where(R >= LEAST_R, excess_scores(self.values, _realised(self.tally, R), R), np.nan)
+        found = np.where(R >= LEAST_R, excess_scores(self.values, realised_means(self.tally, R), R), np.nan)
         scale = np.array([_score_scale(r) for r in R])
         return found, quantile(self.tally.plan.level) * scale * np.sqrt(self._spread / self.tally.sums.n_eff)
 
@@ -208,7 +207,7 @@ def expected_score(tally: Tally, parameter: float) -> ExpectedScore:
     if not tally.measurable:
         return ExpectedScore(None, unknown(NOT_MEASURABLE))
     r, n, rule = np.array([parameter]), tally.sums.n_eff, power(parameter)
-    expected, realised = _values(tally, r), _realised(tally, r)
+    expected, realised = _values(tally, r), realised_means(tally, r)
     entropy = float(-np.log(expected[0]) if parameter == 0.0 else (1.0 - expected[0] ** parameter) / parameter)
     difference = float(excess_scores(expected, realised, r)[0])
     if not np.isfinite(difference):
@@ -235,7 +234,7 @@ def _score_scale(r: float) -> float:
     return 1.0 if r == 0.0 else (1.0 + r) / abs(r)
 
 
-def _realised(tally: Tally, r: Floats) -> Floats:
+def realised_means(tally: Tally, r: Floats) -> Floats:
     """Return the generalized means of the probability of the outcome: exact along the profile, elsewhere from cells."""
     sums = tally.sums
     at = np.abs(R[:, None] - r).argmin(axis=0)
@@ -249,6 +248,14 @@ def _realised(tally: Tally, r: Floats) -> Floats:
     if sums.zeros:
         found[r <= 0.0] = 0.0
     return found
+
+
+def scores_from_means(tally: Tally, r: float) -> float:
+    """Return the mean score L of all cases at r ≠ 0: 1 − r·L = (1 + r) mean p_y^r − r mean Σ p^{1+r}."""
+    one = np.array([r])
+    with np.errstate(divide="ignore", over="ignore"):
+        realised, expected = (float(found[0] ** r) for found in (realised_means(tally, one), _values(tally, one)))
+    return (1.0 - (1.0 + r) * realised + r * expected) / r
 
 
 def _values(tally: Tally, r: Floats) -> Floats:

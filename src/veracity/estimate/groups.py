@@ -13,16 +13,16 @@ from veracity.data.reading import Reading, around
 from veracity.data.records import ClassLevel, Difference, Group, Level
 from veracity.estimate.calibration_tests import signs
 from veracity.estimate.compare import FEWEST_CLUSTERS
-from veracity.estimate.components import Judge
+from veracity.estimate.components import Judge, Judged
 from veracity.estimate.conclusion import alpha_of, verdict
 from veracity.estimate.dependent import Widening
 from veracity.estimate.expected import Expected
 from veracity.estimate.folds import blocks
-from veracity.estimate.ladder import error_of
-from veracity.estimate.measured import Measured, unmeasured
+from veracity.estimate.ladder import ONE_FOLD, error_of
+from veracity.estimate.measured import Measured, spread_ratio, unmeasured
 from veracity.estimate.per_class import residual
 from veracity.estimate.recalibration import Recalibration
-from veracity.estimate.reported import Profile
+from veracity.estimate.reported import NOT_MEASURABLE, Profile
 from veracity.estimate.scores import mean_and_error, scores
 from veracity.formulas.differences import between_groups, influences, shrunk_means
 from veracity.kernels.hashes import SEED, mix
@@ -42,20 +42,24 @@ AT_ONCE = 1 << 21  # permuted values held together
 DIGITS = 7  # decimals of losses to which equal ones are equal, whatever their sums were rounded to
 SHRUNK = "empirical Bayes (DerSimonian–Laird)"
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000
-WIDENED = ("scores", "reported", "measured", "spread_ratio")  # by clusters or times
+WIDENED = ("scores", "reported")  # by clusters or times
 
 
-def group(levels: Mapping[str, Tally], recalibration: Recalibration | None = None) -> Group:
+def group(
+    levels: Mapping[str, Tally], recalibration: Recalibration | None = None, measured: Measured | None = None
+) -> Group:
     """Return the readings of each level, a test that levels differ, and the worst one.
 
+    `measured` are the measured means of all cases, whose C is that of every level.
     The worst level has the largest log loss, shrunk towards the common mean unless the plan says otherwise.
     """
     plan = next(iter(levels.values())).plan if levels else Plan()
     drawn = shrunk(levels, plan.level) if plan.shrink == "auto" else {}
     judge, found = None if recalibration is None else Judge(recalibration), {}
     for name, tally in levels.items():
-        saved = gain(tally, judge, plan.level)
-        found[name] = replace(level(tally, len(levels)), shrunk=drawn.get(name), gain=saved)
+        judged = judged_by(judge, tally)
+        saved = gain(tally, judged, plan.level)
+        found[name] = replace(level(tally, len(levels), measured, judged), shrunk=drawn.get(name), gain=saved)
     plain = {name: float(one.scores.log_loss) for name, one in found.items()}
     worst = _largest({**plain, **{name: float(one.shrunk) for name, one in found.items() if one.shrunk is not None}})
     worst = _largest({name: plain[name] for name in worst})  # of losses that are all shrunk to one
@@ -69,26 +73,36 @@ def _largest(losses: Mapping[str, float]) -> list[str]:
     return [name for name, loss in losses.items() if loss >= most]
 
 
-def level(tally: Tally, among: int = 1) -> Level:
+def judged_by(judge: Judge | None, tally: Tally) -> Judged | None:
+    """Return the rows of a level as the recalibration of all cases judges them; None without anything to judge."""
+    if judge is None or not tally.measurable or not tally.sums.rows:
+        return None
+    return judge.of(tally.few_rows(MOST_ROWS, MOST_ENTRIES))
+
+
+def level(tally: Tally, among: int = 1, measured: Measured | None = None, judged: Judged | None = None) -> Level:
     """Return the readings of one level of so many."""
     profile = Profile(tally)
-    measured = Measured(tally, profile) if tally.measurable else None
-    judged = verdict(tally, among=among)
+    means = unmeasured(ONE_FOLD if tally.measurable else NOT_MEASURABLE)
+    if measured is not None and judged is not None:
+        means = measured.of_part(tally, judged)
+    found_verdict = verdict(tally, among=among)
     found = Level(
         n=tally.cases,
         scores=scores(tally),
         reported=profile.means(),
         expected=Expected(tally).means(),
-        measured=measured.measured_means() if measured else unmeasured(),
-        spread_ratio=measured.spread_ratio() if measured else unmeasured().decisiveness,
-        verdict=judged.word,
+        measured=means,
+        spread_ratio=spread_ratio(tally, profile, means),
+        verdict=found_verdict.word,
         level=event_level(tally),
-        p=judged.p,
+        p=found_verdict.p,
     )
     if tally.by_key is None or not tally.sums.rows:
         return found
     wider = Widening(tally)
-    return replace(found, **{name: wider.section(getattr(found, name), name) for name in WIDENED})
+    changed = {name: wider.section(getattr(found, name), name) for name in WIDENED}
+    return replace(found, **changed, measured=wider.by_sums(means))
 
 
 def event_level(tally: Tally) -> ClassLevel | None:
@@ -237,12 +251,12 @@ def shrunk(levels: Mapping[str, Tally], level: float) -> dict[str, Reading]:
     return {name: around(mean, error, level, (0.0, np.inf), SHRUNK) for name, mean, error in ends}
 
 
-def gain(tally: Tally, judge: Judge | None, level: float) -> Reading | None:
+def gain(tally: Tally, judged: Judged | None, level: float) -> Reading | None:
     """Return what the recalibration of all cases saves in a level: mean of its rows' gains, without refits."""
-    if judge is None or not tally.measurable or not tally.sums.rows or tally.sums.zeros:
+    if judged is None or tally.sums.zeros:
         return None
-    rows = tally.few_rows(MOST_ROWS, MOST_ENTRIES)
-    before, after = judge.of(rows).before_and_after("log")
+    rows = judged.rows
+    before, after = judged.before_and_after("log")
     with np.errstate(invalid="ignore"):
         values = before - after
     if not np.isfinite(values).all():

@@ -6,6 +6,7 @@ gets the exact chain of KF15 instead, whose stage C is counted in the same rows.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -99,18 +100,17 @@ def _crossfitted(
     soft = found.with_ideal
     judged = found if soft is None else soft
     whole = _mean(found, rule, "S", level) if score is None else score
-    al, values = _adjustment_losses(judged, rule, whole, level)
-    raw, error = judged.gain(rule)
-    cl = max(raw, al, 0.0)
+    left = refined(found, rule, float(whole))
+    values = _adjustment_losses(judged, rule, left, whole, level)
+    (raw, error), al, cl, rl = left.pool, left.adjustment, left.calibration, left.loss
     reach = quantile(level) * error
     low = 0.0 if judged.few_misses and np.isfinite(raw) else _end(raw - reach)
     high = None if upper is None or low is None else max(cl, np.nan_to_num(raw + reach), upper)
-    refined = _mean(found, rule, "C", level)
-    rl = float(whole) - cl if np.isfinite(whole) and np.isfinite(cl) else float(refined)
+    after = _mean(found, rule, "C", level)
     values |= {
         "L": whole,
         "CL": Reading(cl, low, high, AT_LEAST, None if low is not None else ZERO_OUTCOME),
-        "RL": Reading(rl, None, refined.high and max(refined.high, rl), AT_MOST, refined.reason),
+        "RL": Reading(rl, None, after.high and max(after.high, rl), AT_MOST, after.reason),
         "PCL": _difference(cl, al) if values["AL"].known else values["AL"],
         **_with_ideal(rows, rule, q, whole, cl, al if values["AL"].known else None, soft, level),
         "raw": values["raw"] | {"CL": raw, "CL_error": error},
@@ -119,22 +119,53 @@ def _crossfitted(
     return Losses(**values, findings=(*found.findings, *notes))
 
 
+@dataclass(frozen=True)
+class Refined:
+    """The loss that is left after recalibration, as it is shown: L − CL, CL at least AL and at least 0.
+
+    pool, adjusted  mean gain of C and of A with its standard error, as they are; NaN without stage A
+    adjustment, calibration, loss  AL, CL and RL as shown
+    stage           whose forecasts have that loss: C, or A where it gains more, or S where neither gains
+    """
+
+    pool: tuple[float, float]
+    adjusted: tuple[float, float]
+    adjustment: float
+    calibration: float
+    loss: float
+    stage: str
+
+
+def refined(found: Recalibration, rule: Rule, whole: float, *, adjusted: bool = True) -> Refined:
+    """Return what a recalibration leaves of the loss `whole` of all cases; `adjusted`: where A may be C."""
+    rule = rule_of(rule)
+    judged = found if found.with_ideal is None else found.with_ideal
+    pool, by_prior = judged.gain(rule), judged.gain(rule, "A") if adjusted else (np.nan, np.nan)
+    al = 0.0 if np.isnan(by_prior[0]) else max(by_prior[0], 0.0)
+    cl = max(pool[0], al, 0.0)
+    if np.isfinite(whole) and np.isfinite(cl):
+        stage = "C" if cl == pool[0] else "A" if cl == al > 0.0 else "S"
+        return Refined(pool, by_prior, al, cl, whole - cl, stage)
+    after, _ = found.mean(found.scores(rule, "C"))  # type: ignore[arg-type]
+    return Refined(pool, by_prior, al, np.inf, after, "C")
+
+
 def _adjustment_losses(
-    judged: Recalibration, rule: ScoringRule, whole: Reading, level: float
-) -> tuple[float, dict[str, Any]]:
-    """Return the adjustment loss (0 where it is not known), its reading, and that of the loss after adjustment."""
-    raw, error = judged.gain(rule, "A")
+    judged: Recalibration, rule: ScoringRule, left: Refined, whole: Reading, level: float
+) -> dict[str, Any]:
+    """Return the readings of the adjustment loss and of the loss after adjustment, or why there are none."""
+    raw, error = left.adjusted
     if np.isnan(raw):
         too_many = rule.key not in ("log", "brier") and judged.rows.k > 100
         reason = unknown(judged.why_not_adjusted or (MANY_FOR_R if too_many else RULES_OUT))
-        return 0.0, {"AL": reason, "PL": reason, "raw": {}}
-    al, reach = max(raw, 0.0), quantile(level) * error
+        return {"AL": reason, "PL": reason, "raw": {}}
+    al, reach = left.adjustment, quantile(level) * error
     few = fit_rows(forecast_hashes(judged.rows), judged.rows.k, COHERENT_ENTRIES)
     fitted = chance_of_adjustment(judged.part(few).rows, power_of(rule), len(judged.fitted))
     low, high = _end(raw - reach), _end(max(raw, 0.0) + reach + fitted)
     why_not = FEW_MISSES if judged.few_misses and np.isfinite(raw) else ZERO_OUTCOME
     reading = Reading(al, low, high, PAIRED, None if low is not None else why_not)
-    return al, {"AL": reading, "PL": _difference(whole, al), "raw": {"AL": raw, "AL_error": error}}
+    return {"AL": reading, "PL": _difference(whole, al), "raw": {"AL": raw, "AL_error": error}}
 
 
 def chance_of_adjustment(rows: Forecasts, r: float, folds: int | None = None) -> float:

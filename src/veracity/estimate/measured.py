@@ -1,280 +1,219 @@
-"""Measured means of a tally: each reported probability replaced by how often such forecasts came true."""
+"""Measured means: what the mean probability of the outcome would be after recalibration, for every r > −1.
+
+    measured_r = (1 − r·RL_r)^{1/r},    r = 0: exp(−RL),
+
+RL_r the refinement loss that the losses show, so that measured × divergence = reported says refinement + calibration
+= loss. In rows measured_r^r is the mean of 1 − r·score_r(C, y) = (1 + r) C_y^r − r Σ_j C_j^{1+r}, which gives the
+interval; C is the cross-fitted recalibration, or A or S where these lose less.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.data import Finding
-from veracity.data import findings_of_results as of_results
 from veracity.data.reading import Reading, around, around_log, undefined, unknown
-from veracity.data.records import Bin, Means
-from veracity.data.verdict import Reason
-from veracity.estimate.curves import Curve, equal_true, equal_width, fit, number_of_bins, shown
-from veracity.estimate.influences import Influences
-from veracity.estimate.reported import AT, ENOUGH, Profile, three
+from veracity.data.records import Means
+from veracity.estimate.components import Judged
+from veracity.estimate.expected import LEAST_R, realised_means, scores_from_means
+from veracity.estimate.ladder import IN_SAMPLE, SAME_ROWS, Refined, error_of, refined
+from veracity.estimate.recalibration import Recalibration
+from veracity.estimate.reported import AT, ENOUGH, MEANS, NOT_MEASURABLE, Profile, three
+from veracity.estimate.scores import EXACT, FEW_MISSES
+from veracity.formulas.chain import Chain
+from veracity.formulas.differences import influences
 from veracity.formulas.intervals import quantile
-from veracity.kernels import Histogram
-from veracity.kernels.result import MANY, R
-from veracity.state.cells import regrouped
-from veracity.state.plan import ERROR_BINS
+from veracity.formulas.means import mean_of_score
+from veracity.formulas.rules import rule as rule_of
+from veracity.kernels.result import R
 from veracity.state.tally import Tally
-from veracity.words.calibration import why_not
 
 Floats = NDArray[np.float64]
 
-NOT_MEASURABLE = why_not(Reason.ONLY_REALISED)
-
-
-def clipped_entries(tally: Tally) -> Histogram:
-    """Return the pooled entries as the preset N17 clips them before binning."""
-    low, high = (tally.grid.atom(limit) for limit in tally.plan.limits)
-    clipped = regrouped(tally.pooled, np.clip(tally.pooled.cells, low, high))
-    entries = clipped.true.astype(float) if clipped.true_weight is None else clipped.true_weight
-    every = clipped.all.astype(float) if clipped.all_weight is None else clipped.all_weight
-    for cell, limit in ((low, tally.plan.limits[0]), (high, tally.plan.limits[1])):
-        at = clipped.cells == cell
-        assert clipped.true_sum is not None
-        assert clipped.true_log is not None
-        clipped.all_sum[at], clipped.true_sum[at] = limit * every[at], limit * entries[at]
-        clipped.true_log[at] = np.log(limit) * entries[at]
-    return clipped
-
-
-def bins_of(tally: Tally) -> int:
-    """Return the number of bins of equal true counts."""
-    return number_of_bins(tally.sums.n_eff) if tally.plan.bins == "auto" else int(tally.plan.bins)
-
-
-def split_curve(tally: Tally) -> Curve:
-    """Return the curve of `measured`: bins of equal true counts, wide ones at small probabilities split."""
-    return equal_true(tally.pooled, tally.grid, bins=bins_of(tally), end_width=tally.plan.end_width, split=True)
-
-
-def published_curve(tally: Tally) -> Curve:
-    """Return the curve as published: CQ's bins of equal true counts, or N17's of width 0.01 of clipped entries."""
-    plan = tally.plan
-    if plan.preset == "N17":
-        widths = tuple(i / 100 for i in range(1, 100))
-        curve = equal_width(clipped_entries(tally), tally.grid, cuts=widths, own=plan.limits)
-        return replace(curve, limits=plan.limits)
-    return equal_true(tally.pooled, tally.grid, bins=bins_of(tally), end_width=plan.end_width)
-
-
-MOST_BINS = 1.6  # times √cases: bias grows with the bins, and stays below seven tenths of the error
-AS_PUBLISHED = "as published it is biased by its bins: no interval"
-FEW_DECIDE = f"a few rows decide it: no interval holds below {ENOUGH:,} cases"
+FEWEST = 20  # cases, below which a recalibration is chance
+OF_A_CLASS = 10  # cases of the rarest class, from which means that surprises decide have an interval
+ROUNDING = 1e-13  # of sums that cancel
+EVENTS = 50  # below which the spread ratio is chance
+METHOD = "row values of the cross-fitted recalibration"
+AT_MOST = "lower end of the calibration loss; at most"
+TOO_FEW = f"fewer than {FEWEST} cases: too few to judge a recalibration"
+NOT_PROPER = "no score is proper at r ≤ −1: nothing is measured"
+WORSE = "the score is worse than any mean of probabilities"
+FEW_DECIDE = f"a few surprises decide it: no interval below {ENOUGH:,} cases, or {OF_A_CLASS} of each class"
 NO_VARIATION = "the outcomes do not vary: no interval"
+ZERO_GIVEN = "some outcomes had probability 0: no interval"
+BY_MAP = "that of the map in the same rows"
+NO_SPREAD = "all reported probabilities of the outcomes are equal: no spread to compare with"
+NO_RATIO_ERROR = "a ratio of two differences: no interval holds"
+
+
+def score_of_all(tally: Tally, found: Recalibration, r: float) -> float:
+    """Return the mean score of all cases at r > −1: exact for log and Brier, elsewhere from rows or else from cells."""
+    if r in (0.0, 1.0):
+        return float(EXACT["log_loss" if r == 0.0 else "brier"](tally))
+    if has_all_cases(tally, found):
+        return found.mean(found.scores(r, "S"))[0]  # type: ignore[arg-type]
+    return scores_from_means(tally, r)
+
+
+def score_at(tally: Tally, found: Recalibration, r: float) -> Reading | None:
+    """Return the mean score of all cases at r > −1 with the interval of a sample; None where that is all cases."""
+    if has_all_cases(tally, found):
+        return None
+    value, scores = score_of_all(tally, found, r), found.scores(r, "S")
+    if found.few_misses and math.isfinite(value):
+        return Reading(value, reason=FEW_MISSES)
+    return around(value, found.mean(scores)[1], tally.plan.level, (0.0, np.inf), IN_SAMPLE)  # type: ignore[arg-type]
+
+
+def has_all_cases(tally: Tally, found: Recalibration) -> bool:
+    """Return whether the cross-validation is one of all cases, and not of a sample."""
+    return int(found.rows.copies.sum()) >= tally.sums.rows
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Measured means, their ratio to the reported ones, and the spread ratio, all from one curve."""
+    """Measured means of all cases, their ratio to the reported ones, and the spread ratio.
+
+    found  the cross-validation of the same cases
+    steps  the exact chain of the map that the plan names, whose C replaces the cross-fitted one
+    """
 
     tally: Tally
     profile: Profile
+    found: Recalibration
+    steps: Chain | None = None
+
+    def refined(self, r: float, *, adjusted: bool = True) -> Refined:
+        """Return the loss that is left at r, as the losses show it."""
+        return refined(self.found, r, score_of_all(self.tally, self.found, r), adjusted=adjusted)
+
+    def at(self, r: float) -> Reading:
+        """Return the measured mean at any r."""
+        return self._named[r] if r in self._named else self._at(r)
 
     @cached_property
-    def curve(self) -> Curve:
-        return split_curve(self.tally)
+    def _named(self) -> dict[float, Reading]:
+        return {r: self._at(r) for r in MEANS.values()}
 
-    def along(self, r: Floats) -> Floats:
-        """Return the means at these r, without the bias of bins of few cases."""
-        return self.curve.corrected(r, self.tally.plan.floor)
-
-    @cached_property
-    def values(self) -> Floats:
-        return self.along(R)
-
-    @cached_property
-    def influences(self) -> Influences:
-        return Influences.of(self.tally, self.curve, self.profile, self.values)
-
-    @cached_property
-    def limits(self) -> tuple[Floats, Floats]:
-        """Ends of the intervals along the profile."""
-        with np.errstate(over="ignore"):
-            factor = np.exp(quantile(self.tally.plan.level) * self.influences.measured_errors)
-        return self.values / factor, np.maximum(np.minimum(self.values * factor, 1.0), self.values)
-
-    def _reading(self, value: float, at: int) -> Reading:
+    def _at(self, r: float, *, adjusted: bool = True) -> Reading:
+        """Return the mean at r; without the adjustment to class frequencies C is the pool's or S."""
+        if not r > -1.0:
+            return unknown(NOT_PROPER)
+        if self.steps is not None:
+            value = mean_of_score(self.steps.loss(r, "C", "Y"), r)
+            return undefined(WORSE) if math.isnan(value) else Reading(value, method=BY_MAP, reason=SAME_ROWS)
+        left = self.refined(r, adjusted=adjusted)
+        value = mean_of_score(left.loss, r)
         if math.isnan(value):
-            return undefined("too many bins for so few rows: the corrected power sum is negative")
-        if self.influences.measured_errors[at] == 0.0:
-            return Reading(value, reason=NO_VARIATION)
-        return self._around(value, float(self.influences.measured_errors[at]))
+            return undefined(WORSE)
+        scores = self.found.scores(r, left.stage)
+        assert scores is not None
+        return self._around(value, r, self.found.mean(scores)[1], self.tally)
 
-    def _around(self, value: float, error: float) -> Reading:
-        """Return the interval of a mean, which does not end above 1 unless the mean does."""
-        reading = around_log(value, error, self.tally.plan.level)
+    def _around(self, value: float, r: float, error: float, tally: Tally) -> Reading:
+        """Return a mean with the interval on ln P that the standard error of the score gives."""
+        if r < LEAST_R and (tally.cases < ENOUGH or _rarest(tally) < OF_A_CLASS):
+            return Reading(value, reason=FEW_DECIDE)
+        if not value > 0.0:
+            return Reading(value, reason=ZERO_GIVEN)
+        if error < ROUNDING:
+            return Reading(value, reason=NO_VARIATION)
+        reading = around_log(value, error / value**r, tally.plan.level, METHOD)
         reading.high = None if reading.high is None else max(min(reading.high, 1.0), value)
         return reading
 
-    def at(self, r: float) -> Reading:
-        """Return the measured mean at any r; its error is interpolated between those of the profile."""
-        value = float(self.along(np.array([r]))[0])
-        error = float(np.interp(r, R, self.influences.measured_errors))
-        if math.isnan(value) or not R[0] <= r <= R[-1]:
-            return Reading(value, reason=f"no interval beyond r = {R[0]:g} to {R[-1]:g}")
-        if r < 0.0 and self.tally.cases < ENOUGH and self.profile.failures[np.argmin(np.abs(R - r))]:
-            return Reading(value, reason=FEW_DECIDE)
-        return self._around(value, error)
-
-    def measured(self, name: str) -> Reading:
-        """Return a mean."""
-        if self._few_decide(name) and self.influences.measured_errors[AT[name]] > 0.0:
-            return Reading(float(self.values[AT[name]]), reason=FEW_DECIDE)
-        return self._reading(float(self.values[AT[name]]), AT[name])
-
-    def measured_means(self) -> Means:
+    def means(self) -> Means:
         """Return the three means."""
-        return three(self.measured, self.findings())
+        return three(lambda name: self._named[MEANS[name]])
 
-    def divergence_means(self) -> Means:
-        """Return reported ÷ measured for the three means."""
-        return three(self.divergence)
+    @cached_property
+    def along(self) -> tuple[Floats, Floats, Floats]:
+        """(R,) the means along the profile and the ends of their intervals; NaN without.
 
-    def divergence(self, name: str) -> Reading:
-        """Return reported ÷ measured."""
-        at = AT[name]
-        reported, measured = float(self.profile.values[at]), float(self.values[at])
+        At the three means C may be A, whose fit costs too much at every r: elsewhere C is the pool's or S.
+        """
+        readings = [self._named[r] if r in self._named else self._at(r, adjusted=False) for r in R.tolist()]
+        ends = [[np.nan if end is None else end for end in (one.low, one.high)] for one in readings]
+        low, high = np.array(ends).T
+        return np.array([float(one) for one in readings]), low, high
+
+    def divergence(self, calibration: Reading) -> Means:
+        """Return reported ÷ measured, forecasts without a minimum probability; `calibration` is CL of the log score.
+
+        At r = 0 it is exp(−CL), elsewhere the interval of CL bounds it from above alone.
+        """
+        return three(lambda name: self._divergence(MEANS[name], calibration))
+
+    def _divergence(self, r: float, calibration: Reading) -> Reading:
+        reported = float(realised_means(self.tally, np.array([r]))[0])
+        measured = float(self._named[r])
         if not measured > 0.0:
-            return undefined("nothing was measured to divide by")
-        few = R[at] < 0.0 and self.tally.cases < ENOUGH  # the lowest bins of few cases decide both sides
-        if few or self.profile.failures[at] or reported == 0.0:
-            return Reading(reported / measured, reason="the reported mean has no interval that holds")
-        return around_log(reported / measured, self.influences.divergence_errors[name], self.tally.plan.level)
-
-    def _few_decide(self, name: str) -> bool:
-        """Return whether a few cases decide a mean, so that no interval holds."""
-        return bool(self.profile.failures[AT[name]]) and self.tally.cases < ENOUGH
+            return undefined(WORSE)
+        if self.steps is not None:
+            return Reading(reported / measured, method=BY_MAP, reason=SAME_ROWS)
+        left = self.refined(r)
+        if r == 0.0:
+            low, high = (None if end is None else math.exp(-end) for end in (calibration.high, calibration.low))
+            return Reading(math.exp(-left.calibration), low, high, calibration.method, calibration.reason)
+        if math.isinf(left.calibration):
+            return Reading(reported / measured, reason=ZERO_GIVEN)
+        gain, error = left.pool
+        least = max(gain - quantile(self.tally.plan.level) * error, 0.0) if math.isfinite(error) else 0.0
+        high = reported / mean_of_score(left.loss + left.calibration - min(least, left.calibration), r)
+        return Reading(reported / measured, None, None if math.isnan(high) else high, AT_MOST)
 
     def spread_ratio(self) -> Reading:
         """Return measured spread ÷ reported spread (CQ's orientation): below 1 is over-confident."""
-        d, r = AT["decisiveness"], AT["robustness"]
-        reported = float(self.profile.values[d] - self.profile.values[r])
-        measured = float(self.values[d] - self.values[r])
-        if reported <= 1e-12:
-            return undefined("all reported probabilities of the outcomes are equal: no spread to compare with")
-        ratio, error = measured / reported, self.influences.spread_ratio_error
-        if error == 0.0:
-            return Reading(ratio, reason=NO_VARIATION)
-        if self.tally.cases < ENOUGH:
-            return Reading(ratio, reason=f"below {ENOUGH:,} cases its interval does not hold")
-        if ratio > 2.0 * error:
-            return around_log(ratio, error / ratio, self.tally.plan.level)
-        return around(ratio, error, self.tally.plan.level)  # nearly no measured spread: its logarithm says nothing
+        return spread_ratio(self.tally, self.profile, self.means())
 
-    def findings(self) -> tuple[Finding, ...]:
-        found: list[Finding] = []
-        if np.isnan(self.values).any():
-            found.append(of_results.TooManyBins())
-        if self.tally.k >= 100 and self.tally.plan.floor == 0.0:
-            found.append(of_results.MeasuredRobustness(classes=self.tally.k))
-        return tuple(found)
+    def of_part(self, tally: Tally, judged: Judged) -> Means:
+        """Return the three means of some of the cases, by the C of all."""
+        if tally.cases < FEWEST:
+            return unmeasured(TOO_FEW)
+
+        def reading(name: str) -> Reading:
+            r = MEANS[name]
+            scores = judged.scores(rule_of(r).key, self.refined(r).stage)
+            assert scores is not None
+            mass = judged.rows.mass
+            mean = float(mass @ scores / mass.sum())
+            value = mean_of_score(mean, r)
+            if math.isnan(value):
+                return undefined(WORSE)
+            return self._around(value, r, error_of(judged.rows, influences(scores, mass)), tally)
+
+        return three(reading)
 
 
-@dataclass(frozen=True)
-class Published(Measured):
-    """The same by the procedure of N17 or CQ: frequencies of the bins as they are, without a correction."""
-
-    @cached_property
-    def curve(self) -> Curve:
-        return published_curve(self.tally)
-
-    def along(self, r: Floats) -> Floats:
-        """Return the means at these r, as published."""
-        return self.curve.means(r, self.tally.plan.floor)
-
-    def measured(self, name: str) -> Reading:
-        """Return a mean, with an interval where its bias is small beside it."""
-        few = self.tally.cases < ENOUGH or len(self.curve) > MOST_BINS * math.sqrt(self.tally.cases)
-        return self._alone(super().measured(name)) if few else super().measured(name)
-
-    def divergence(self, name: str) -> Reading:
-        """Return reported ÷ measured, whose bias no number of cases makes small."""
-        return self._alone(super().divergence(name))
-
-    def spread_ratio(self) -> Reading:
-        """Return measured spread ÷ reported spread, whose bias no number of cases makes small."""
-        return self._alone(super().spread_ratio())
-
-    def _alone(self, found: Reading) -> Reading:
-        """Return a value without an interval."""
-        return found if math.isnan(found) else Reading(float(found), reason=AS_PUBLISHED)
-
-    def bins(self) -> tuple[Bin, ...]:
-        """Return the bins, with all three means of the model's side."""
-        c, true = self._floored_curve, self.profile.entries
-        edges = shown(np.concatenate([c.low, c.high]), self.tally.plan.cuts)
-        at = np.maximum(c.start.searchsorted(true.cells, "right") - 1, 0)
-        sums = [np.bincount(at, x, len(c)) for x in (true.weight, true.sums[0], true.sums[2])]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            arithmetic, power = sums[1] / sums[0], (sums[2] / sums[0]) ** -1.5
-        columns = (x.tolist() for x in (c.count, c.true, c.model, c.source, *c.contributions(), arithmetic, power))
-        return tuple(map(Bin, edges[: len(c)], edges[len(c) :], *columns))
-
-    @property
-    def _floored_curve(self) -> Curve:
-        """The curve of model probabilities not below the floor."""
-        curve, plan = self.curve, self.tally.plan
-        if plan.floor == 0.0 or plan.preset == "N17":  # which clips before binning
-            return curve
-        true = self.profile.entries
-        at = curve.start.searchsorted(true.cells, "right") - 1
-        logs, weight = (np.bincount(at, x, len(curve)) for x in (true.sums[1], true.weight))
-        return replace(curve, model=np.exp(np.divide(logs, weight, out=np.full(len(curve), np.nan), where=weight > 0)))
-
-    def findings(self) -> tuple[Finding, ...]:
-        return ()
+def spread_ratio(tally: Tally, profile: Profile, measured: Means) -> Reading:
+    """Return measured spread ÷ reported spread; no value where few events decide it."""
+    reported = float(profile.values[AT["decisiveness"]] - profile.values[AT["robustness"]])
+    if reported <= 1e-12:
+        return undefined(NO_SPREAD)
+    if not tally.shares_only and (number := _events(tally)) < EVENTS:
+        what = "cases of the rarer class" if tally.k == 2 else "outcomes with a probability of 50 % or less"
+        return undefined(f"{number:.0f} {what}: too few for a spread ratio (from {EVENTS})")
+    if not (measured.decisiveness.known and measured.robustness.known):
+        return unknown(measured.decisiveness.reason or measured.robustness.reason or "")
+    return Reading(float(measured.decisiveness - measured.robustness) / reported, reason=NO_RATIO_ERROR)
 
 
-def measured_by(tally: Tally, curve: str, groups: str) -> dict[str, Any]:
-    """Return measured means by the curve of that name, fitted on all entries pooled or on each class by itself.
-
-    "per class" adds `classes`: the three means of each class that was observed, over the cases of that class.
-    """
-    if not tally.measurable:
-        raise ValueError(NOT_MEASURABLE)
-    if groups not in ("pooled", "per class"):
-        raise ValueError(f"groups: {groups!r} is neither 'pooled' nor 'per class'")
-    if groups == "per class" and tally.k > MANY:
-        raise ValueError(f"groups: 'per class' is offered up to {MANY} classes; these are {tally.k}")
-    plan = tally.plan
-    parts = (
-        {"": tally.pooled} if groups == "pooled" else dict(zip(map(str, tally.classes), tally.classwise, strict=True))
-    )
-    options: dict[str, dict[str, Any]] = {
-        "bins": {"bins": bins_of(tally), "end_width": plan.end_width, "split": True},
-        "width": {"cuts": tuple(i / ERROR_BINS for i in range(1, ERROR_BINS))},
-    }
-    fitted = {name: fit(curve, h, tally.grid, **options.get(curve, {})) for name, h in parts.items() if h.true.sum()}
-    r = np.array([R[AT[name]] for name in AT])
-    weight = np.array([c.true_weight.sum() for c in fitted.values()])
-    # A curve that smooths is not the frequencies of bins, so the correction for few rows a bin is for bins only.
-    means = np.array(
-        [c.means(r, plan.floor) if curve == "isotonic" else c.corrected(r, plan.floor) for c in fitted.values()]
-    )
-    overall = generalized(means, weight / weight.sum(), r)
-    found: dict[str, Any] = dict(zip(AT, overall.tolist(), strict=True))
-    if groups == "per class":
-        found["classes"] = {
-            name: dict(zip(AT, each.tolist(), strict=True)) for name, each in zip(fitted, means, strict=True)
-        }
-    return found
+def _events(tally: Tally) -> float:
+    """Return the number of cases of the rarer of two classes; of more, the outcomes that were surprises."""
+    return _rarest(tally) if tally.k == 2 else float(tally.misses)
 
 
-def generalized(means: Floats, share: Floats, r: Floats) -> Floats:
-    """Return the generalized means of parts (parts, r) that hold these shares of the cases."""
-    power = np.where(r == 0.0, 1.0, r)
-    return np.where(r == 0.0, np.exp(share @ np.log(means)), (share @ means**power) ** (1.0 / power))
+def _rarest(tally: Tally) -> float:
+    """Return the effective number of cases of the rarest class."""
+    total, squares = tally.sums.by_class[:, 0], tally.sums.by_class[:, 1]
+    return float((total**2 / np.maximum(squares, np.finfo(float).tiny)).min())
 
 
-def unmeasured() -> Means:
-    """Return the three means where only the probability of the outcome is known."""
-    return three(lambda name: unknown(NOT_MEASURABLE))
+def unmeasured(reason: str = NOT_MEASURABLE) -> Means:
+    """Return the three means where there is none."""
+    return three(lambda name: unknown(reason))

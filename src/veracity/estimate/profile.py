@@ -13,21 +13,22 @@ from veracity.kernels.result import R
 
 
 def risk_profile(
-    expected: Expected, profile: Profile, measured: Measured | None, bootstrap: Bootstrap | None
+    expected: Expected | None, profile: Profile, measured: Measured | None, bootstrap: Bootstrap | None
 ) -> RiskProfile:
     """Return the generalized means for every r of the grid with their intervals."""
     low, high = bootstrap.reported_limits() if bootstrap else profile.limits
-    excess = expected.excess if measured else None
+    excess = expected.excess if expected else None
+    recalibrated = measured.along if measured else (None, None, None)
     columns = {
-        "expected": expected.values if measured else None,
-        "expected_low": expected.band[0] if measured else None,
-        "expected_high": expected.band[1] if measured else None,
+        "expected": expected.values if expected else None,
+        "expected_low": expected.band[0] if expected else None,
+        "expected_high": expected.band[1] if expected else None,
         "reported": profile.values,
         "reported_low": low,
         "reported_high": high,
-        "measured": measured.values if measured else None,
-        "measured_low": measured.limits[0] if measured else None,
-        "measured_high": measured.limits[1] if measured else None,
+        "measured": recalibrated[0],
+        "measured_low": recalibrated[1],
+        "measured_high": recalibrated[2],
         "score_excess": excess[0] if excess else None,
         "score_excess_by_chance": excess[1] if excess else None,
     }

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity import calibrators
+from veracity.calibrators.coherent import Coherent
 from veracity.data import Finding, Forecasts
 from veracity.data import findings_of_results as of_results
 from veracity.estimate.folds import Folds, folds
@@ -28,12 +29,12 @@ Array = NDArray[Any]
 Rule = str | float | ScoringRule
 
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # that a map is fitted on
-COHERENT_ENTRIES = 200_000  # that an adjustment coherent with another r than 0 and 1 is fitted on
+COHERENT_ENTRIES = 100_000  # that an adjustment coherent with another r than 0 and 1 is fitted on
 SOFT_ENTRIES = 4_000_000  # of rows with ideal probabilities, one for each class
 MANY_CLASSES = 100  # beyond, only maps of few numbers
 ROWS_PER_NUMBER = 20  # a map with more numbers than rows / 20 is not tried
 REPEATED = 10  # cases of a distinct forecast, times classes, from which its own frequencies can be counted
-PSEUDO_ROWS = {"identity": 5.0, "prior": 0.5}  # nothing is recalibrated without evidence, nothing ruled out
+PSEUDO_ROWS = {"identity": 1.0, "prior": 0.5}  # nothing is recalibrated without evidence, nothing ruled out
 LEAST, STEPS = 1e-3, 60  # pseudo-rows of every member, so that the weights are unique; Newton steps at most
 
 NUMBERS: dict[str, Callable[[int], int]] = {  # how many numbers a map of k classes has
@@ -171,7 +172,8 @@ class Recalibration:
 
     def _adjustments(self, rule: ScoringRule) -> dict[int, calibrators.Fitted]:
         """Return the adjustment fitted without each fold; none where there are too few cases."""
-        name, options = calibrators.adjustment(rule)
+        name, parameters = calibrators.adjustment(rule)
+        options: dict[str, Any] = {**parameters}
         if self.why_not_adjusted or (name == "coherent" and self.rows.k > MANY_CLASSES):
             return {}
         few = None if name != "coherent" else fit_rows(forecast_hashes(self.rows), self.rows.k, COHERENT_ENTRIES)
@@ -182,6 +184,8 @@ class Recalibration:
             else:
                 rest = _without(self.rows, self.folds, fold, few)
                 found[fold] = adjusted_to_outcomes(name, rest, **options) or calibrators.fit("identity", rest)
+                if isinstance(shifted := found[fold], Coherent):
+                    options["start"] = shifted.shift  # near that of the next fold
         return found
 
     def scores(self, rule: Rule, stage: str = "C") -> Array | None:

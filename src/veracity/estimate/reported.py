@@ -30,6 +30,7 @@ AT = {name: int(np.argmin(np.abs(R - r))) for name, r in MEANS.items()}
 ZERO = AT["geometric_accuracy"]  # r = 0, where formulas take logarithms; r < 0 before, r > 0 after
 DIVISOR = np.where(R == 0.0, 1.0, R)
 SIZE = np.abs(DIVISOR)
+NOT_MEASURABLE = "only the probability of the outcome is given, so it cannot be compared with frequencies"
 SHORT, NONE = 1, 2  # how an interval of a mean with r < 0 can fail: too short, or undefined
 ENOUGH = 1000  # cases, from which an interval that is a little too short is shown
 COARSE_ABOVE = 2000  # cells of entries, before they are brought together for spread and skewness

@@ -5,6 +5,7 @@ Symbols: p probabilities, w weights, r the risk parameter (power of the mean), q
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, overload
 
@@ -195,6 +196,21 @@ def relative_risk_sensitivity(p: ArrayLike, first: ArrayLike, second: ArrayLike)
     0.0
     """
     return 1.0 + domain.nonnegative("p", p) * domain.finite("second", second) / domain.finite("first", first)
+
+
+def mean_of_score(score: float, r: float) -> float:
+    """(1 − r·score)^{1/r}, the generalized mean of probabilities that a mean power score is; exp(−score) at r = 0.
+
+    score_r(p, y) = [1 − (1 + r) p_y^r + r Σ_j p_j^{1+r}]/r, so the expected score of calibrated forecasts has the mean
+    P_r of RP section 3. NaN where 1 − r·score ≤ 0: the score is worse than any mean of probabilities.
+
+    >>> mean_of_score(0.18, 1.0), round(mean_of_score(0.6931471805599453, 0.0), 12), mean_of_score(1.5, 1.0)
+    (0.8200000000000001, 0.5, nan)
+    """
+    if r == 0.0:
+        return math.exp(-score)
+    power = 1.0 - r * score
+    return math.inf ** (1.0 / r) if power == math.inf else power ** (1.0 / r) if power > 0.0 else math.nan
 
 
 class Scales(NamedTuple):

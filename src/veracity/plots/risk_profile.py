@@ -21,7 +21,7 @@ COLUMNS = {
 LONG = {
     style.GAVE: "Given",
     style.EXPECTED: "expected by the model itself",
-    style.RECALIBRATED: "after perfect recalibration",
+    style.RECALIBRATED: "after recalibration",
 }
 PLACES = {-2 / 3: "robustness", 0.0: "geometric_accuracy", 1.0: "decisiveness"}
 

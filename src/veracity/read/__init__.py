@@ -16,8 +16,8 @@ from typing import Any
 import polars as pl
 
 from ..data import Forecasts
+from ..options import ReadOptions
 from .match import Match
-from .options import ReadOptions
 from .parts import Part, Source, source_of_files, source_of_frame
 from .paths import File
 

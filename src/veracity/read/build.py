@@ -12,9 +12,9 @@ import polars as pl
 
 from ..data import Finding, Forecasts, Names, NothingLeft, check, prepare
 from ..data.names import listed
+from ..options import ReadOptions, canonical
 from . import layouts, strings
 from .match import Match
-from .options import ReadOptions, canonical
 from .roles import SENTINELS, VOID
 from .table import Table
 

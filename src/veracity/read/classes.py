@@ -10,9 +10,9 @@ from unicodedata import normalize
 import numpy as np
 import polars as pl
 
+from ..options import canonical
 from . import roles
 from .columns import Columns
-from .options import canonical
 from .roles import Column
 
 STEMS = re.compile(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from ..options import ReadOptions, canonical
 from .columns import Columns
 from .match import Match, run_of
-from .options import ReadOptions, canonical, matching
+from .patterns import matching
 from .suggest import Proposal, flags
 
 USUAL = ReadOptions()

@@ -11,10 +11,10 @@ from typing import Any
 
 import polars as pl
 
+from ..options import ReadOptions
 from . import arrays, limits, strings, text
 from .build import numbers_in
 from .ids import Pairing, by_ids, by_row, id_columns, shared_ids, together
-from .options import ReadOptions
 from .paths import TEXTS, File, extension
 from .roles import CONFIDENCES, OUTCOMES, key_of
 from .suggest import Refusal

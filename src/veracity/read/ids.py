@@ -11,9 +11,9 @@ import polars as pl
 
 from ..data import findings_of_input as of_input
 from ..data.names import listed, many
+from ..options import ReadOptions
 from . import roles
 from .match import Match
-from .options import ReadOptions
 from .roles import key_of
 from .table import Table
 

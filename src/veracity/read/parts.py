@@ -21,11 +21,11 @@ from ..data import Finding, Forecasts, Names, check, merge
 from ..data.arguments import texts_of_times
 from ..data.findings_of_input import without_empty
 from ..data.names import many
+from ..options import ReadOptions
 from .build import Builder
 from .files import WeightsFile, is_parquet, pairing_of, parquet_rows, rows_of_parquet, table_of, weights_file
 from .frames import polars_frame
 from .match import Match
-from .options import ReadOptions
 from .pairing import joined
 from .paths import File, listed, stem
 from .recognition import attempt, recognise

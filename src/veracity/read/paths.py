@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from .options import nearest
+from .patterns import nearest
 
 COMPRESSED = (".gz", ".zst", ".zstd")
 TEXTS = (".csv", ".tsv", ".txt", ".dat", ".tab", ".psv")

@@ -9,6 +9,7 @@ from typing import Any
 from ..data import check
 from ..data import findings_of_input as of_input
 from ..data.names import many
+from ..options import ReadOptions, canonical
 from . import layouts, roles, unlabelled
 from .build import Builder
 from .classes import given_sets
@@ -16,7 +17,7 @@ from .columns import Columns
 from .effects import refuse_without_effect
 from .files import table_of
 from .match import Match, run_of
-from .options import ReadOptions, canonical, items_of
+from .patterns import items_of
 from .refusals import is_decided, refuse_missing
 from .roles import Column
 from .suggest import Proposal, Refusal, separation

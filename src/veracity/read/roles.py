@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ..data.events import EVENT_WORDS as EVENT_WORDS
 from ..data.events import event_of as event_of
+from ..options import canonical
 from . import strings
-from .options import canonical
 
 OUTCOMES = (
     *("y_true", "y", "true", "truth", "true_label", "ground_truth", "gold", "label", "target", "class", "outcome"),

@@ -7,7 +7,7 @@ forecasts pass every check, are printed. A value that only the user knows, such 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ..data.names import Names
-from .options import NAMES, ReadOptions
+from ..options import NAMES, READING, ReadOptions
 from .roles import Column, event_of
 
 Attempt = Callable[[ReadOptions], None]  # raises ValueError if the table cannot be read with these options
 Completed = tuple[ReadOptions, Mapping[str, str]]  # options that were tried, and those printed as placeholders
 
 DEPTH = 3  # a proposal may itself be refused, and settled by further options, so many times
-FLAGS = ("normalise", "no_header")
 FEW = 50  # rows below which the relation of an outcome to the forecasts, or its absence, proves nothing
 
 
@@ -129,17 +128,16 @@ def quoted(word: str) -> str:
 def flags(names: Names, options: ReadOptions, given: ReadOptions, asked: Mapping[str, str] | None = None) -> str:
     """Return the options that differ from those given, as this caller writes them; those `asked` as placeholders."""
     parts: list[str] = []
-    for each in fields(ReadOptions):
-        option = each.name
+    for option, declared in READING.items():
         value, before = getattr(options, option), getattr(given, option)
-        if value in (before, None, ()) or option == "labelled":
+        if value in (before, None, ()):
             continue
         if asked and option in asked:
             parts.append(flag(names, option, asked[option]))
-        elif option in ("where", "group", "feature"):
+        elif declared.repeatable:
             new = [one for one in value if one not in before]
             parts += [flag(names, option, one) for one in new]
-        elif option in FLAGS:
+        elif value is True:
             parts.append(flag(names, option, True))
         elif isinstance(value, tuple):
             texts = [f"{v:.12g}" if isinstance(v, float) else v for v in value]

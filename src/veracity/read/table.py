@@ -15,10 +15,11 @@ import polars as pl
 
 from ..data import Names
 from ..data.names import listed
+from ..options import ReadOptions
 from . import strings
 from .match import Match
-from .options import ReadOptions, nearest
 from .paths import KNOWN, extension, stem
+from .patterns import nearest
 from .roles import IDS, key_of
 from .suggest import flag
 

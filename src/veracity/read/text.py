@@ -17,8 +17,8 @@ from pathlib import Path
 import polars as pl
 
 from ..data.names import many
+from ..options import ReadOptions
 from .limits import GZIP, ZSTD, require_few_columns
-from .options import ReadOptions
 from .paths import Scratch
 from .strings import MISSING, bare, kind_of
 from .suggest import Proposal, Refusal

@@ -8,13 +8,14 @@ from typing import Any
 
 import polars as pl
 
+from ..options import READING, ReadOptions, canonical
 from . import roles
 from .classes import ClassSet, class_sets, given_sets
 from .columns import Columns
 from .match import Match
-from .options import ReadOptions, canonical, items_of, matching
+from .patterns import items_of, matching
 
-TAKEN = ("proba", "positive_proba", "scale", "where", "missing", "normalise", "id")  # options of such forecasts
+UNLABELLED = [name for name, option in READING.items() if option.unlabelled]
 
 
 class NoForecasts(ValueError):
@@ -24,7 +25,7 @@ class NoForecasts(ValueError):
 def options_without_outcomes(options: ReadOptions, classes: Sequence[Any] | None) -> ReadOptions | None:
     """Return the options for files without outcomes; None where an option needs them. `classes`: of the map."""
     default = ReadOptions()
-    if any(getattr(options, name) != getattr(default, name) for name in vars(options) if name not in TAKEN):
+    if any(getattr(options, name) != getattr(default, name) for name in READING if name not in UNLABELLED):
         return None
     names: Any = [str(c) for c in classes or ()]  # a list: names may contain commas
     return replace(options, labelled=False, order=names, id=())
@@ -35,9 +36,10 @@ def options_of_forecasts(options: ReadOptions, match: Match) -> ReadOptions | No
     if not match.row_is_forecast:
         return None
     columns = list(match.forecasts)
-    given: dict[str, Any] = {"positive_proba": columns[0]} if len(columns) == 1 else {"proba": columns}
+    given: dict[str, Any] = {name: getattr(options, name) for name in (*UNLABELLED, "weight", "count")}
+    given |= {"proba": None, "positive_proba": None, "id": ()}
+    given |= {"positive_proba": columns[0]} if len(columns) == 1 else {"proba": columns}
     given |= {"scale": options.scale or match.scale, "order": list(map(str, match.classes))}
-    given |= {name: getattr(options, name) for name in ("where", "missing", "normalise", "weight", "count")}
     return ReadOptions(labelled=False, **given)
 
 

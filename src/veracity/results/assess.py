@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from inspect import signature
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from veracity import __version__, calibrators, kernels
+from veracity import __version__, kernels
 from veracity.data import Forecasts, check, prepare
 from veracity.data.arguments import is_empty, swapped_error
 from veracity.data.extras import extras
 from veracity.data.findings_of_input import SoftOmitted, SoftOutcomes
 from veracity.data.records import Provenance
+from veracity.options import READING, ReadOptions
 from veracity.results.assessment import Assessment
 from veracity.results.document import expect_schema, parse
 from veracity.results.presented import Presented
@@ -30,17 +32,6 @@ if TYPE_CHECKING:
 
 SEVERAL = "veracity/assessments/2"
 SOFT = (SoftOutcomes, SoftOmitted)  # findings that some outcomes were between 0 and 1
-OF_ARRAYS = ("missing", "soft", "normalise", "scale")  # options of Forecasts.of beyond those of assess
-OF_FRAME = {  # arguments with arrays, and the options that name their columns in a frame
-    "sample_weight": "weight",
-    "counts": "count",
-    "labels": "order",
-    "pos_label": "positive",
-    "groups": "group",
-    "features": "feature",
-    "clusters": "cluster",
-    "time": "time",
-}
 
 
 @dataclass(frozen=True, repr=False)
@@ -220,8 +211,6 @@ def assess(
     (0.299, 1.0)
     """
     started = perf_counter()
-    if not isinstance(map, str) or (map != "auto" and map not in calibrators.names()):
-        raise ValueError(f"map: {map!r} is not one of auto, {', '.join(calibrators.names())}")
     in_time: dict[str, Any] = {"lags": lags, "window": window, "shrink": shrink}
     of_preset: dict[str, Any] = {"floor": floor, "end_width": end_width, "preset": preset, "bins": bins}
     resampled: dict[str, Any] = {"bootstrap": bootstrap, "random_state": random_state}
@@ -248,8 +237,13 @@ def assess(
     return assessment(Tally.of(forecasts, plan=plan), started=started)
 
 
-def _refuse_swapped(tally: Tally) -> None:
-    """Refuse fractions as outcomes with forecasts of 0 and 1 alone: a part may be so by chance, but not all of them."""
+def _refuse_swapped_parts(tally: Tally) -> None:
+    """Refuse fractions as outcomes with forecasts of 0 and 1 alone: a part may be so by chance, but not all of them.
+
+    Input that came whole has been looked at when it was prepared.
+    """
+    if tally.names.whole:
+        return
     soft = any(isinstance(finding, SOFT) for finding in tally.findings)
     rows, h = tally.analysis.rows.probabilities, tally.pooled
     if soft and tally.k == 2 and rows is not None and rows.ndim == 1:
@@ -263,7 +257,7 @@ def assessment(
 ) -> Assessment:
     """Return the assessment of a tally with its provenance; `started` is when the work began (perf_counter)."""
     if tally.sums.rows:
-        _refuse_swapped(tally)
+        _refuse_swapped_parts(tally)
         held = [name for name, given in (("groups", tally.groups), ("classes", tally.measurable)) if given]
         keyed = [] if tally.by_key is None else [tally.by_key.sums]
         times = min((len(sums) for sums in keyed if sums.kind == TIME), default=math.inf)
@@ -318,15 +312,14 @@ def _counted(held: Tally | Forecasts, plan: Plan, given: list[str], said: list[s
 def models_of(data: Any, options: dict[str, Any], caller: str = "assess") -> dict[str, Forecasts]:
     """Return the forecasts of each model in a frame."""
     with extras():
-        from veracity.read import ReadOptions, frame
+        from veracity.read import frame
 
-    known = [f.name for f in fields(ReadOptions)]
-    for option, named in OF_FRAME.items():
-        if option in options and option != named:
-            raise TypeError(f"{caller}() got {option} with a frame; its own option is {named}=…")
-    for option in options:
-        if option not in known:
-            raise TypeError(f"{caller}() has no option {option!r} for a frame; there are {', '.join(known)}")
+    for name, option in READING.items():
+        if option.argument in options and option.argument != name:
+            raise TypeError(f"{caller}() got {option.argument} with a frame; its own option is {name}=…")
+    for name in options:
+        if name not in READING:
+            raise TypeError(f"{caller}() has no option {name!r} for a frame; there are {', '.join(READING)}")
     return dict(frame(data, ReadOptions(**options)))
 
 
@@ -338,7 +331,7 @@ def _of_frame(data: Any, plan: Plan, given: dict[str, Any], options: dict[str, A
 
 def _instead(option: str) -> str:
     """Return the remedy for an option that arrays do not take."""
-    if option in OF_ARRAYS:
+    if option in signature(Forecasts.of).parameters:
         return f"assess(Forecasts.of(y_true, y_proba, {option}=…)) takes it"
     if option in ("classes", "class_names", "order"):
         return "name the classes with labels=[…]"

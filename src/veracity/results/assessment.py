@@ -121,7 +121,7 @@ class Assessment(Presented):
         if self._shared.nothing:
             return self._no_means
         found, bootstrap = self._shared.profile.means(), self._shared.bootstrap
-        return self._shared.shown(found if bootstrap is None else bootstrap.of_means("reported", found), "reported")
+        return self._shared.shown(found if bootstrap is None else bootstrap.of_means(found), "reported")
 
     @cached_property
     def expected(self) -> records.ExpectedMeans:
@@ -133,13 +133,17 @@ class Assessment(Presented):
 
     @cached_property
     def measured(self) -> records.Means:
-        """The same means with each probability replaced by how often such forecasts came true."""
-        return self._shared.compared.measured
+        """The same means after recalibration: the refinement loss as a probability, (1 − r·RL)^(1/r)."""
+        held = self._shared
+        return held.shown_measured(held.measured.means()) if held.measured else held.no_measured_means
 
     @cached_property
     def divergence(self) -> records.Means:
         """Reported ÷ measured."""
-        return self._shared.compared.divergence
+        held = self._shared
+        if held.measured is None:
+            return held.no_measured_means
+        return held.shown_measured(held.measured.divergence(self.losses("log").CL))
 
     @cached_property
     def papers(self) -> Papers:
@@ -168,7 +172,8 @@ class Assessment(Presented):
     @cached_property
     def spread_ratio(self) -> Reading:
         """Spread ratio of N17 and CQ: (decisiveness − robustness) measured ÷ reported."""
-        return self._shared.compared.spread_ratio
+        held = self._shared
+        return held.measured.spread_ratio() if held.measured else held.no_measured_means.decisiveness
 
     @cached_property
     def risk_profile(self) -> records.RiskProfile:
@@ -177,7 +182,8 @@ class Assessment(Presented):
             none = (np.nan,) * len(R)
             return records.RiskProfile(tuple(R.tolist()), *(none for _ in range(11)))
         held = self._shared
-        return held.shown(estimate.risk_profile(held.expected, held.profile, held.measured, held.bootstrap))
+        expected = None if held.unjudged else held.expected
+        return held.shown(estimate.risk_profile(expected, held.profile, held.measured, held.bootstrap))
 
     @cached_property
     def floors(self) -> tuple[records.FloorMeans, ...]:
@@ -195,7 +201,7 @@ class Assessment(Presented):
     @cached_property
     def calibration_error(self) -> records.CalibrationErrors:
         """Mean gaps between forecast and frequency."""
-        return records.CalibrationErrors() if self._shared.measured is None else estimate.calibration_error(self._state)
+        return records.CalibrationErrors() if self._shared.unjudged else estimate.calibration_error(self._state)
 
     # -- conclusions: one cross-validation serves verdict, losses and remedies ------------------------------------
 
@@ -286,8 +292,9 @@ class Assessment(Presented):
     @cached_property
     def groups(self) -> Mapping[str, records.Group]:
         """Readings of each level of each group."""
-        groups = self._state.groups
-        return {column: estimate.group(levels, self._shared.recalibration) for column, levels in groups.items()}
+        held = self._shared
+        found = held.recalibration, held.measured
+        return {column: estimate.group(levels, *found) for column, levels in self._state.groups.items()}
 
     @cached_property
     def windows(self) -> tuple[records.Window, ...]:
@@ -328,10 +335,12 @@ class Assessment(Presented):
         return self._shared.shown(estimate.expected_at(self._state, r), "expected")
 
     def measured_at(self, r: float) -> Reading:
-        """Return the measured mean of the probability of the outcome at r."""
-        if self._shared.measured is None:
-            return unknown(self._shared.nothing or estimate.NOT_MEASURABLE)
-        return self._shared.shown(self._shared.measured.at(r), "measured")
+        """Return the measured mean of the probability of the outcome at r > −1: (1 − r·RL)^(1/r)."""
+        held = self._shared
+        if held.measured is None:
+            return held.no_measured_means.decisiveness
+        found = held.measured.at(r)
+        return held.shown_measured(records.Means(found, found, found)).decisiveness
 
     # -- as data --------------------------------------------------------------------------------------------------
 
@@ -402,6 +411,8 @@ class Assessment(Presented):
         if self._shared.unjudged:
             return estimate.no_losses(self._shared.unjudged)
         score = {"log": self.scores.log_loss, "brier": self.scores.brier}.get(key)
+        if score is None and self._shared.recalibration is not None:
+            score = estimate.score_at(tally, self._shared.recalibration, parameter_of(key))
         upper = None
         if key == "log" and plan.map == "auto" and self.verdict_detail.gain.high is not None and score is not None:
             upper = self.verdict_detail.gain.high * float(score)

@@ -88,7 +88,7 @@ def compare(
     """
     started = perf_counter()
     options = {name: value for name, value in locals().items() if name in OF_PLAN}
-    plan = Plan(**options | {"r": tuple(np.atleast_1d(np.asarray(r, dtype=np.float64)).tolist())})
+    plan = Plan(**options)
     if y_proba is None:
         named = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
         named |= {"group": groups, "cluster": clusters, "time": time}

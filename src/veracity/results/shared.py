@@ -8,16 +8,19 @@ from typing import cast
 
 from veracity import estimate
 from veracity.data.papers import CurveMeans, CurveReadings
-from veracity.data.reading import Reading, undefined, unknown
+from veracity.data.reading import Reading, undefined
 from veracity.data.records import Decomposition, ExpectedScore, Means, RiskProfile
 from veracity.estimate.bootstrap import Bootstrap
 from veracity.estimate.dependent import Widening
 from veracity.estimate.expected import Expected
 from veracity.estimate.ideal import Ideal
-from veracity.estimate.measured import Measured, Published
+from veracity.estimate.ladder import ONE_FOLD, NoProbabilities, chain
+from veracity.estimate.measured import FEWEST, TOO_FEW, Measured, unmeasured
+from veracity.estimate.published import Published
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.reported import Profile
 from veracity.estimate.scores import FEW_MISSES, few_misses
+from veracity.formulas.chain import Chain
 from veracity.results.document import RULES, Shown, rule_key, without_intervals
 from veracity.state.tally import Tally
 from veracity.words.calibration import why_not
@@ -57,8 +60,33 @@ class Shared:
 
     @cached_property
     def measured(self) -> Measured | None:
-        """The measured means, where forecasts can be compared with frequencies."""
-        return None if self.unjudged else Measured(self.tally, self.profile)
+        """The measured means, where a recalibration can be judged."""
+        if self.unmeasured or self.recalibration is None:
+            return None
+        steps = self._chain if isinstance(self._chain, Chain) else None
+        return Measured(self.tally, self.profile, self.recalibration, steps)
+
+    @cached_property
+    def unmeasured(self) -> str:
+        """Why there are no measured means; empty where there are."""
+        if self.unjudged:
+            return self.unjudged
+        if self.tally.cases < FEWEST and not self.tally.shares_only:
+            return TOO_FEW
+        if self.recalibration is None:
+            return ONE_FOLD
+        return self._chain if isinstance(self._chain, str) else ""
+
+    @cached_property
+    def _chain(self) -> Chain | str | None:
+        """The exact chain of the map that the plan names, or why that has none; None for the cross-fitted C."""
+        plan = self.tally.plan
+        if plan.map == "auto":
+            return None
+        try:
+            return chain(self.tally.rows, plan.map, q=self.ideal)
+        except NoProbabilities as error:
+            return str(error)
 
     @cached_property
     def published(self) -> Published | None:
@@ -70,12 +98,7 @@ class Shared:
         """The resampled rows, where the plan asks for them."""
         if not self.tally.plan.bootstrap:
             return None
-        return Bootstrap(self.tally, self.measured.curve if self.measured else None)
-
-    @cached_property
-    def compared(self) -> CurveMeans:
-        """What `measured` says of the forecasts, with the intervals that the plan asks for."""
-        return self._of_curve(self.measured, self.bootstrap if self.measured else None)
+        return Bootstrap(self.tally)
 
     def __getstate__(self) -> dict[str, Tally]:
         return {"tally": self.tally}
@@ -87,19 +110,18 @@ class Shared:
     @cached_property
     def as_published(self) -> CurveMeans:
         """What the published procedure says of the forecasts."""
-        return self._of_curve(self.published)
+        if self.published is None:
+            none = self.no_measured_means
+            return CurveMeans(none, none, none.decisiveness)
+        return self.published.means()
 
-    def _of_curve(self, held: Measured | None, bootstrap: Bootstrap | None = None) -> CurveMeans:
-        """Return means, divergences and spread ratio by one curve."""
-        if held is None:
-            none = undefined(self.nothing) if self.nothing else unknown(estimate.NOT_MEASURABLE)
-            return CurveMeans(Means(none, none, none), Means(none, none, none), none)
-        measured, divergence, ratio = held.measured_means(), held.divergence_means(), held.spread_ratio()
-        if bootstrap is not None:
-            measured = bootstrap.of_means("measured", measured)
-            divergence = bootstrap.of_means("divergence", divergence)
-            ratio = bootstrap.of_spread_ratio(ratio)
-        return CurveMeans(self.shown(measured, "measured"), self.shown(divergence, "divergence"), self.shown(ratio))
+    @property
+    def no_measured_means(self) -> Means:
+        """The measured means where there are none."""
+        if not self.nothing:
+            return unmeasured(self.unmeasured)
+        none = undefined(self.nothing)
+        return Means(none, none, none)
 
     @cached_property
     def recalibration(self) -> Recalibration | None:
@@ -120,6 +142,12 @@ class Shared:
     def further(self) -> tuple[str, ...]:
         """The r of the plan beyond log and Brier, by their names in documents."""
         return tuple(key for r in self.tally.plan.r if (key := rule_key(r)) not in RULES)
+
+    def shown_measured(self, means: Means) -> Means:
+        """Return measured means, whose intervals come from sums of clusters or times already, as they can be shown."""
+        if self.tally.shares_only or self._few_misses or self.tally.by_key is None:
+            return self.shown(means, "measured")
+        return self._widening.by_sums(means)
 
     def shown(self, section: Shown, of: str = "") -> Shown:
         """Return the section with intervals for dependent cases, without where the number of cases is unknown.

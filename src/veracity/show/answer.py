@@ -17,7 +17,6 @@ from veracity.words import BAD, GOOD, NOTICE, count, finite, number, percent
 TITLE = "Forecast quality"
 MOST_NOTES = 4
 UNSEEN = ("calibrated", "none found", "too few")  # states of a verdict that found nothing
-FEWEST_ROWS = 20  # cases below which nothing is said about calibration
 MOST_GROUPS = 15
 MOST_WINDOWS = 24  # the latest ones
 
@@ -221,7 +220,7 @@ def _reasons(a: Assessment, measures: list[Measure]) -> tuple[str, ...]:
 def _means_table(a: Assessment) -> Table | None:
     """Return the three means as the model gave, expected and would have after recalibration."""
     sides: list[tuple[str, Means]] = [("it gave", a.reported), ("it expected", a.expected)]
-    sides += [("recalibrated", a.measured)] if a.n >= FEWEST_ROWS else []  # of fewer cases it is chance
+    sides.append(("recalibrated", a.measured))
     known = [(title, side.readings()) for title, side in sides if any(map(_known, side.readings().values()))]
     if not known:
         return None
@@ -229,7 +228,10 @@ def _means_table(a: Assessment) -> Table | None:
         (Label(MEANS[name], quantity(f"reported.{name}").gloss), *_shares([side[name] for _, side in known]))
         for name in MEANS
     ]
-    notes = (words.minimum(a.floor), words.RECALIBRATED if len(known) > 2 else "")
+    recalibrated = ""
+    if any(map(_known, a.measured.readings().values())):
+        recalibrated = words.recalibrated(a.reported, a.measured, a.verdict_detail)
+    notes = (words.minimum(a.floor), recalibrated)
     return table("Probability of the outcome", [title for title, _ in known], rows, notes)
 
 

@@ -136,6 +136,8 @@ def _means(a: Assessment) -> Table:
         rows.append((Label(MEANS[name], quantity(f"reported.{name}").gloss), *cells))
     reasons = {quantity(f"reported.{name}").label: words.why(a.reported.reading(name)) for name in MEANS}
     notes = [f"{name}: {reason}." for name, reason in reasons.items() if reason]
+    if a.reported is not None and a.measured is not None and finite(a.measured.geometric_accuracy) is not None:
+        notes.append(words.recalibrated(a.reported, a.measured, a.verdict_detail))
     notes += _spread_ratio(a.spread_ratio)
     columns = _with_intervals(a, known)
     return table("The three means", columns, rows, notes, first="Mean", empty=False)

@@ -6,9 +6,21 @@ import math
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from numbers import Integral
 from typing import Any
+
+from veracity.options import (
+    ESTIMATION,
+    Option,
+    OptionError,
+    as_choice,
+    as_number,
+    module_names,
+    option,
+    options_of,
+    take_all,
+)
 
 FLOORS = (0.05, 0.01, 0.005, 0.001, 0.0)  # the sweep of CQ Table 2
 ERROR_BINS = 15  # bins of a calibration error, the number other libraries report
@@ -16,10 +28,72 @@ USUAL = {"floor": 0.0, "end_width": 0.005}  # where they are not given
 PRESETS = {"CQ": USUAL | {"floor": 0.005}, "N17": USUAL | {"floor": 0.01}}  # the same by the papers' procedures
 MOST_DRAWS = 100_000  # of a bootstrap: more change no printed digit, and their sums would not fit in memory
 MOST_R = 20.0  # of a score: beyond, p^(1 - r) of unlikely outcomes is too large for a computer
-# what data must hold for an option to have an effect
-NEEDS = {"bins": "classes", "end_width": "classes", "shrink": "groups"} | dict.fromkeys(
-    ("window", "lags", "horizon"), "time"
-)
+
+
+def _share(option: Option, value: Any) -> float:
+    """Return a number from 0 to below one half."""
+    found = as_number(option, value)
+    if not 0.0 <= found < 0.5:
+        raise OptionError(option.name, f"{value!r} is outside [0, 0.5){option.hint}")
+    return found
+
+
+def _width(option: Option, value: Any) -> float:
+    """Return a share as the width of a bin; one so small that 1 minus it is 1 leaves no bin at the upper end."""
+    found = _share(option, value)
+    if found and 1.0 - found == 1.0:
+        raise OptionError(option.name, f"{value!r} is too small{option.hint}")
+    return found
+
+
+def _confidence(option: Option, value: Any) -> float:
+    """Return a number between 0 and 1."""
+    found = as_number(option, value)
+    if not 0.0 < found < 1.0:
+        raise OptionError(option.name, f"{value!r} is outside (0, 1); 0.95 is usual")
+    return found
+
+
+def _whole(option: Option, value: Any, least: int = 0, most: float = math.inf, what: str = "") -> Any:
+    """Return a whole number within limits, or None."""
+    if value is not None and not (_is_whole(value) and least <= int(value) <= most):
+        what = what or f" is not a whole number from {least}"
+        raise OptionError(option.name, f"{value!r}{what}{option.hint}")
+    return value
+
+
+def _bins(option: Option, value: Any) -> Any:
+    """Return "auto" or a whole number, also from its text."""
+    if value == "auto":
+        return value
+    found = int(value) if isinstance(value, str) and value.isdecimal() else value
+    if isinstance(found, (str, bool)) or found < 1 or found % 1:
+        raise OptionError(option.name, f"{value!r} is neither auto nor a whole number from 1")
+    return found
+
+
+def _risk_parameters(option: Option, value: Any) -> tuple[float, ...]:
+    """Return one number or several, each that of a proper score."""
+    one = isinstance(value, (str, bytes)) or not hasattr(value, "__iter__") or getattr(value, "ndim", 1) == 0
+    found = tuple(as_number(option, each) for each in ([value] if one else value))
+    for r in found:
+        if not -1.0 < r <= MOST_R:
+            raise OptionError(option.name, f"{r:g}; scores are proper for r > -1, and computed up to {MOST_R:g}")
+    return found
+
+
+def _window(option: Option, value: Any) -> str | None:
+    """Return a length of time, or a number of cases."""
+    if value is not None and not re.fullmatch(r"[1-9]\d{0,8}[dm]?", str(value)):
+        raise OptionError(option.name, f"{str(value)!r:.40} is none of 30d (days), 12m (months), 100 (cases)")
+    return None if value is None else str(value)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+_plan = partial(option, group=ESTIMATION)
 
 
 @dataclass(frozen=True)
@@ -29,66 +103,100 @@ class Plan:
     floor and end_width that are not given (None) are those of the preset, or the usual ones.
     """
 
-    floor: float = None  # type: ignore[assignment]  # a number once the plan is made
-    end_width: float = None  # type: ignore[assignment]
-    bins: int | str = "auto"
-    preset: str | None = None
-    map: str = "auto"
-    level: float = 0.95
-    bootstrap: int | None = None
-    random_state: int = 0  # None: another seed each time
-    r: tuple[float, ...] = ()  # further risk parameters of losses and decompositions
-    lags: int | None = None  # of intervals in time: Bartlett weights instead of cosines
-    horizon: int | None = None  # steps ahead that compared forecasts are made: Diebold–Mariano
-
-    window: str | None = None  # of time: "30d", "12m", or a number of cases
-    shrink: str = "auto"  # log losses of groups towards their common mean; "none"
+    floor: float = _plan(  # a number once the plan is made
+        None,
+        "Least probability that counts in the three means; 0, or that of the preset (CQ: 0.005, N17: 0.01).",
+        take=_share,
+        typed=float,
+        hint="; 0 means no floor",
+    )
+    end_width: float = _plan(
+        None,
+        "Width of the bins next to 0 and 1; 0.005 by default.",
+        take=_width,
+        typed=float,
+        hint="; 0.005 is usual",
+        needs="classes",
+    )
+    bins: int | str = _plan("auto", "Number of bins of the calibration curve.", "auto|N", take=_bins, needs="classes")
+    preset: str | None = _plan(
+        None,
+        "Measure by the procedure of a paper as well.",
+        take=as_choice,
+        among=tuple(PRESETS),
+        hint="; leave it out for the defaults",
+    )
+    map: str = _plan(
+        "auto",
+        "Recalibration of the losses: auto is cross-fitted; the papers' in-sample ones are {choices}.",
+        "NAME",
+        take=as_choice,
+        among=lambda: ["auto", *module_names("calibrators")],
+    )
+    level: float = _plan(0.95, "Level of the intervals.", take=_confidence, typed=float, basic=True)
+    bootstrap: int | None = _plan(
+        None,
+        "Intervals by resampling the cases N times.",
+        "N",
+        take=partial(_whole, least=2, most=MOST_DRAWS, what=f" draws; give 2 to {MOST_DRAWS:,}, or leave it out"),
+        typed=int,
+    )
+    random_state: int = _plan(  # None: another seed each time
+        0, "Seed of all random numbers.", take=_whole, typed=int, hint="; it is the seed of draws", flag="seed"
+    )
+    r: tuple[float, ...] = _plan(
+        (),
+        "Further risk parameter (1: Brier score, 0: log loss, below: misses count more); repeatable.",
+        "R",
+        take=_risk_parameters,
+        typed=float,
+        repeatable=True,
+    )
+    lags: int | None = _plan(
+        None,
+        "Intervals in time by Bartlett weights of L lags instead of cosines.",
+        "L",
+        take=_whole,
+        typed=int,
+        needs="time",
+    )
+    horizon: int | None = _plan(
+        None,
+        "Forecasts are made H steps ahead: Diebold–Mariano tests; needs --time.",
+        "H",
+        take=partial(_whole, least=1),
+        typed=int,
+        needs="time",
+        commands=("compare",),
+    )
+    window: str | None = _plan(
+        None,
+        "Readings in windows of days, months or N cases; needs --time.",
+        "30d|12m|N",
+        take=_window,
+        needs="time",
+    )
+    shrink: str = _plan(
+        "auto",
+        "Draw log losses of small groups towards the mean of all groups, or not.",
+        take=as_choice,
+        among=("auto", "none"),
+        needs="groups",
+    )
 
     def __post_init__(self) -> None:
-        if self.preset is not None and self.preset not in PRESETS:
-            raise ValueError(f"preset: {self.preset!r} is not one of 'CQ', 'N17'; leave it out for the defaults")
-        for name, width in (USUAL if self.preset is None else PRESETS[self.preset]).items():
+        preset = PLANNED["preset"].take(PLANNED["preset"], self.preset)
+        for name, width in (USUAL if preset is None else PRESETS[preset]).items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, width)
-        for name in ("floor", "end_width", "level"):
-            given = getattr(self, name)
-            object.__setattr__(self, name, given if type(given) in (int, float) else _number(name, given))
-        for name, usual in (("bins", "auto"), ("end_width", USUAL["end_width"])):
-            value: Any = getattr(self, name)
-            if self.preset == "N17" and value != usual:
-                raise ValueError(f"{name}: {value!r} with preset N17, which has its own bins; leave one of them out")
-        if not 0.0 <= self.floor < 0.5:
-            raise ValueError(f"floor: {self.floor!r} is outside [0, 0.5); 0 means no floor")
-        if not 0.0 <= self.end_width < 0.5 or (self.end_width and 1.0 - self.end_width == 1.0):
-            raise ValueError(f"end_width: {self.end_width!r} is outside [0, 0.5), or too small; 0.005 is usual")
-        if self.bins != "auto" and (isinstance(self.bins, (str, bool)) or self.bins < 1 or self.bins % 1):
-            raise ValueError(f"bins: {self.bins!r} is neither 'auto' nor a whole number from 1")
-        if not 0.0 < self.level < 1.0:
-            raise ValueError(f"level: {self.level!r} is outside (0, 1); 0.95 is usual")
-        draws: Any = 2 if self.bootstrap is None else self.bootstrap
-        if isinstance(draws, bool) or not isinstance(draws, Integral) or not 2 <= int(draws) <= MOST_DRAWS:
-            raise ValueError(f"bootstrap: {self.bootstrap!r} draws; give 2 to {MOST_DRAWS:,}, or leave it out")
-        object.__setattr__(self, "r", _numbers("r", self.r))
-        for r in self.r:
-            if not -1.0 < r <= MOST_R:
-                raise ValueError(f"r: {r:g}; scores are proper for r > -1, and computed up to {MOST_R:g}")
-        if self.window is not None:
-            object.__setattr__(self, "window", str(self.window))
-            if not re.fullmatch(r"[1-9]\d{0,8}[dm]?", self.window):
-                raise ValueError(f"window: {self.window!r:.40} is none of 30d (days), 12m (months), 100 (cases)")
-        if self.shrink not in ("auto", "none"):
-            raise ValueError(f"shrink: {self.shrink!r} is none of 'auto', 'none'")
-        for name, least in (("lags", 0), ("horizon", 1)):
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < least):
-                raise ValueError(f"{name}: {value!r} is not a whole number from {least}")
+        take_all(self, PLANNED)
+        if preset == "N17":
+            for name, usual in (("bins", "auto"), ("end_width", USUAL["end_width"])):
+                if getattr(self, name) != usual:
+                    what = f"{getattr(self, name)!r} with preset N17, which has its own bins; leave one of them out"
+                    raise OptionError(name, what)
         if self.lags is not None and self.horizon is not None:
-            raise ValueError("horizon: lags are given too\n  give one of them")
-        seed: Any = self.random_state
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0):
-            raise ValueError(
-                f"random_state: {self.random_state!r} is not a whole number from 0; it is the seed of draws"
-            )
+            raise OptionError("horizon", "lags are given too\n  give one of them")
 
     def require(self, held: Collection[str], dashes: str = "", times: float = math.inf, *, dates: bool = True) -> None:
         """Refuse options without effect on data that hold only these: classes, groups, time or cluster.
@@ -97,15 +205,15 @@ class Plan:
         times   number of different times
         dates   False: they are plain numbers
         """
-        for name, needed in NEEDS.items():
-            value = getattr(self, name)
-            if value == USUAL.get(name, getattr(Plan, name)) or needed in held:
+        for name, planned in PLANNED.items():
+            value, needed = getattr(self, name), planned.needs
+            if not needed or value == USUAL.get(name, planned.default) or needed in held:
                 continue
             add = f"--{needed.removesuffix('s')} COL" if dashes else f"{needed}="
             add += f" instead of {dashes}cluster" if needed == "time" and "cluster" in held else ""
-            option = f"{dashes}{name.replace('_', '-') if dashes else name} {value}"
+            given = f"{planned.typed_as if dashes else name} {value}"
             remedy = "leave it out" if needed == "classes" else f"add {add}, or leave it out"
-            raise ValueError(f"{option} has no effect without {needed}\n  {remedy}")
+            raise ValueError(f"{given} has no effect without {needed}\n  {remedy}")
         if self.window is not None and self.window[-1] in "dm" and not dates:
             raise ValueError(
                 f"{dashes}window {self.window}: the times are numbers, not dates\n  give a number of cases, such as 100"
@@ -129,20 +237,7 @@ class Plan:
         return dict(vars(self))
 
 
-def _number(name: str, value: Any) -> float:
-    """Return an option as a float; texts and truth values are none."""
-    try:
-        if isinstance(value, (str, bytes, bool)):
-            raise TypeError
-        return float(value)
-    except (TypeError, ValueError, ArithmeticError):
-        raise ValueError(f"{name}: {value!r:.80} is not a number") from None
-
-
-def _numbers(name: str, values: Any) -> tuple[float, ...]:
-    """Return one number or several as floats."""
-    one = isinstance(values, (str, bytes)) or not hasattr(values, "__iter__") or getattr(values, "ndim", 1) == 0
-    return tuple(_number(name, value) for value in ([values] if one else values))
+PLANNED = options_of(Plan)
 
 
 @lru_cache(maxsize=64)

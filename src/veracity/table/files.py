@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 
 from veracity.formulas.domain import Array
+from veracity.options import canonical
 from veracity.read import ReadOptions, roles, strings
 from veracity.read.columns import Columns
 from veracity.read.files import table_of
-from veracity.read.options import canonical
 from veracity.read.paths import listed
 from veracity.read.roles import key_of
 from veracity.read.suggest import Refusal

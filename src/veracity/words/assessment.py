@@ -10,12 +10,24 @@ from veracity.data.findings_of_input import ZeroProbability
 from veracity.data.findings_of_results import Empty, OneClass
 from veracity.data.fix import Fix
 from veracity.data.reading import Reading
-from veracity.data.records import Baseline, Drift, ExpectedScore, Gain, Group, Remedy, Scores, Skill, Surprise, Window
+from veracity.data.records import (
+    Baseline,
+    Drift,
+    ExpectedScore,
+    Gain,
+    Group,
+    Means,
+    Remedy,
+    Scores,
+    Skill,
+    Surprise,
+    Window,
+)
 from veracity.data.verdict import Reason, Verdict
 
 from .calibration import mark_of
 from .findings import sentence_of
-from .labels import ACTION, BAD, GOOD, NOTICE, RULES, SCORE_OF, Said
+from .labels import ACTION, BAD, GOOD, NOTICE, RECALIBRATED, RULES, SCORE_OF, WITHIN_CHANCE, Said
 from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, p_equals, percent, why
 from .text import capital, sentence
 
@@ -27,6 +39,14 @@ SLOPE_DIFFERS = (
     "opposite directions, for the gap is widest where the forecasts are least sure."
 )
 BESIDE = 0.01  # p of a test beside the verdict below which it claims something: together they keep the 5 % of one
+
+
+def recalibrated(reported: Means, measured: Means, detail: Verdict | None) -> str:
+    """Return what recalibrated means are, and whether they differ from those given by chance only."""
+    if detail is None or detail.state in ("found", "slight", "not measurable") or detail.zero_rows:
+        return RECALIBRATED
+    differ = any(abs(measured.reading(name) - held) > 1e-9 for name, held in reported.readings().items())
+    return f"{RECALIBRATED} {WITHIN_CHANCE}" if differ else RECALIBRATED
 
 
 def usefulness(scores: Scores, skill: Skill, baseline: Baseline) -> Said | None:

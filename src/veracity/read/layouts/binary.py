@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...data import Forecasts
+from ...options import canonical
 from .. import roles
 from ..build import ModelRows, prepared
 from ..columns import Columns
 from ..match import Match, run_of, short
-from ..options import canonical, labels_of
+from ..patterns import labels_of
 from ..refusals import (
     is_decided,
     more_likely,
@@ -48,7 +49,7 @@ def match(columns: Columns) -> Match | None:
         return None
     two = _two_valued(columns, forecasts)
     if len(two) == 1:
-        _refuse_swapped(columns, two[0], forecasts[0])
+        _refuse_names_for_one_another(columns, two[0], forecasts[0])
         return event(columns, two[0].name, forecasts) if related(columns, two[0], forecasts) else None
     if two:
         raise two_outcomes(columns, two, forecasts)
@@ -180,7 +181,8 @@ def refuse_realised(columns: Columns, outcome: str | None, forecasts: Sequence[s
     )
 
 
-def _refuse_swapped(columns: Columns, outcome: Column, forecast: str) -> None:
+def _refuse_names_for_one_another(columns: Columns, outcome: Column, forecast: str) -> None:
+    """Refuse a forecast that is named as outcomes are, with an outcome that is named as probabilities are."""
     if roles.key_of(forecast) in roles.OUTCOMES and roles.named_probability(outcome.name):
         raise columns.refuse(
             f"`{forecast}` holds probabilities and `{outcome.name}` {' and '.join(outcome.labels)}: "

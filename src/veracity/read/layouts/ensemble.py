@@ -12,11 +12,11 @@ import numpy as np
 
 from ...data import Forecasts, prepare
 from ...data import findings_of_input as of_input
+from ...options import ReadOptions
 from .. import roles
 from ..build import Array, ModelRows, between, matrix, numbers_in
 from ..columns import Columns
 from ..match import Match, run_of
-from ..options import ReadOptions
 
 RULE, OPTION = 0, "members"
 PRIOR = 1 / 3  # of a member in each class (Tukey's plotting position for two)

@@ -12,7 +12,7 @@ from ...data.findings import first_rows
 from ..build import ModelRows, prepared
 from ..columns import Columns
 from ..match import Match
-from ..options import labels_of
+from ..patterns import labels_of
 from ..rows import Row, Rows, Spool, flat, likely_tokens, log_of
 from ..table import ROW, Table
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 import polars as pl
 
 from ...data import Forecasts
+from ...options import canonical
 from .. import roles
 from ..build import PIVOTED, ModelRows, prepared
 from ..columns import Columns
 from ..match import Match, short
-from ..options import canonical, labels_of
+from ..patterns import labels_of
 from ..refusals import two_outcomes
 from ..suggest import Proposal
 

@@ -15,7 +15,7 @@ from ..build import ModelRows, matrix, prepared, repeated
 from ..classes import class_sets
 from ..columns import Columns
 from ..match import Match
-from ..options import labels_of
+from ..patterns import labels_of
 from . import binary
 
 RULE = 4

@@ -10,7 +10,7 @@ from .. import roles
 from ..build import ModelRows, numbers_in
 from ..columns import Columns
 from ..match import Match
-from ..options import items_of
+from ..patterns import items_of
 from ..rows import Rows, likelihood_key, likelihoods, token_key, tokens
 from ..table import Table
 from . import binary

@@ -14,7 +14,7 @@ from ..build import ModelRows, prepared
 from ..classes import ClassSet, class_sets, given_sets
 from ..columns import Columns
 from ..match import Match, run_of, short
-from ..options import labels_of
+from ..patterns import labels_of
 from ..refusals import (
     called_otherwise,
     is_decided,
