@@ -377,13 +377,11 @@ def test_empty_sections_are_left_out_one_by_one(two: Any, monkeypatch: pytest.Mo
         assert "<h1>" in _body(replace(two, **{name: section})), name
 
 
-def test_a_page_of_a_document_without_a_section_says_so() -> None:
+def test_a_document_without_a_section_is_refused_by_its_name() -> None:
     document = vc.assess([0, 1, 1, 0] * 10, [0.2, 0.7, 0.9, 0.4] * 10).document()
     del document["skill"]
-    held = vc.Assessment.from_document(document)
-    assert held.scores.log_loss > 0.0
-    with pytest.raises(AttributeError, match="a document that does not hold this; make it again"):
-        show.to_html(held)
+    with pytest.raises(ValueError, match="a document without skill; give all that to_json"):
+        vc.Assessment.from_document(document)
 
 
 def test_written_whole_or_not_at_all(two: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
