@@ -74,7 +74,8 @@ def test_decomposition_and_losses_add_up(map: str) -> None:
         for terms in (d, d.plain or d):  # corrected for chance, and as counted
             found = terms.uncertainty - terms.resolution + terms.reliability + terms.within
             assert found == pytest.approx(loss, rel=1e-12)
-        assert a.baseline.score({"log": "log_loss"}.get(rule, rule)) == pytest.approx((d.plain or d).uncertainty, rel=1e-12)
+        baseline = a.baseline.score({"log": "log_loss"}.get(rule, rule))
+        assert baseline == pytest.approx((d.plain or d).uncertainty, rel=1e-12)
         x = a.losses(rule)
         assert x.AL + x.PCL + x.RL + x.remainder == pytest.approx(loss, rel=1e-12)
         assert not x.GL.known
@@ -91,7 +92,8 @@ def test_ideal_probabilities_separate_grouping_and_irreducible_loss() -> None:
     p = np.where(q > 0.3, 0.55, 0.1)  # two groups forecast as one
     a = vc.assess(y, p, features=q, map="grouped")
     x = a.losses("brier")
-    assert x.AL + x.PCL + x.GL + x.IL == pytest.approx(x.L, abs=1e-11)
+    parts = x.AL + x.PCL + x.GL + x.IL
+    assert parts == pytest.approx(x.L, abs=1e-11)
     assert abs(x.remainder) < 1e-11
     assert x.GL > 0.05
     assert any(f.code == "ideal_from_features" for f in a.findings)
