@@ -74,7 +74,8 @@ def test_decomposition_and_losses_add_up(map: str) -> None:
         for terms in (d, d.plain or d):  # corrected for chance, and as counted
             found = terms.uncertainty - terms.resolution + terms.reliability + terms.within
             assert found == pytest.approx(loss, rel=1e-12)
-        assert a.baseline[{"log": "log_loss"}.get(rule, rule)] == pytest.approx((d.plain or d).uncertainty, rel=1e-12)
+        baseline = a.baseline.score({"log": "log_loss"}.get(rule, rule))
+        assert baseline == pytest.approx((d.plain or d).uncertainty, rel=1e-12)
         x = a.losses(rule)
         assert x.AL + x.PCL + x.RL + x.remainder == pytest.approx(loss, rel=1e-12)
         assert not x.GL.known
@@ -91,9 +92,10 @@ def test_ideal_probabilities_separate_grouping_and_irreducible_loss() -> None:
     p = np.where(q > 0.3, 0.55, 0.1)  # two groups forecast as one
     a = vc.assess(y, p, features=q, map="grouped")
     x = a.losses("brier")
-    assert x["AL"] + x["PCL"] + x["GL"] + x["IL"] == pytest.approx(x["L"], abs=1e-11)
-    assert abs(x["remainder"]) < 1e-11
-    assert x["GL"] > 0.05
+    parts = x.AL + x.PCL + x.GL + x.IL
+    assert parts == pytest.approx(x.L, abs=1e-11)
+    assert abs(x.remainder) < 1e-11
+    assert x.GL > 0.05
     assert any(f.code == "ideal_from_features" for f in a.findings)
 
 
@@ -114,12 +116,12 @@ def test_risk_profile_is_the_generalized_mean() -> None:
     y, p = draw(6, 500, 4)
     a = vc.assess(y, p)
     realised = p[np.arange(500), y]
-    expected = vc.risk_profile(realised, r=a.risk_profile["r"])
-    np.testing.assert_allclose(a.risk_profile["reported"], expected, rtol=1e-12)
+    expected = vc.risk_profile(realised, r=a.risk_profile.r)
+    np.testing.assert_allclose(a.risk_profile.reported, expected, rtol=1e-12)
     floored = vc.assess(y, p, floor=0.01)
     # With a floor, values between the three named means come from cells, which are exact to 1e-7.
     np.testing.assert_allclose(
-        floored.risk_profile["reported"], vc.risk_profile(np.maximum(realised, 0.01), r=a.risk_profile["r"]), rtol=2e-7
+        floored.risk_profile.reported, vc.risk_profile(np.maximum(realised, 0.01), r=a.risk_profile.r), rtol=2e-7
     )
 
 
@@ -140,7 +142,7 @@ def test_a_level_of_a_group_equals_its_rows_assessed_alone() -> None:
     level = a.groups["site"].levels["b"]
     assert level.n == 200
     assert level.scores == part.scores
-    assert (level.reported, level.expected) == (part.reported, part.expected)
+    assert (level.reported, level.expected.readings()) == (part.reported, part.expected.readings())
     assert a.groups["site"].worst in {"a", "b", "<c>"}
     valid(a)
 
@@ -245,7 +247,7 @@ def test_resampled_intervals_hold_their_values(preset: str | None) -> None:
     rng = np.random.default_rng(0)
     p = rng.random(1000)
     a = vc.assess((rng.random(1000) < p).astype(int), p, bootstrap=100, preset=preset)
-    found = [*a.reported.values(), *a.measured.values()]
+    found = [*a.reported.readings().values(), *a.measured.readings().values()]
     assert all(r.low < r < r.high for r in found)
 
 
@@ -253,8 +255,8 @@ def test_a_weighted_roc_begins_and_ends_in_the_corners() -> None:
     for seed in range(20):
         rng = np.random.default_rng(seed)
         p, w = rng.random(100), rng.gamma(1, 1, 100)
-        roc = vc.assess((rng.random(100) < p).astype(int), p, sample_weight=w).curves["roc"]
-        rates = np.array([[point["false_positive_rate"], point["true_positive_rate"]] for point in roc])
+        roc = vc.assess((rng.random(100) < p).astype(int), p, sample_weight=w).curves.roc
+        rates = np.array([[point.false_positive_rate, point.true_positive_rate] for point in roc])
         assert rates[0].tolist() == [1.0, 1.0]
         assert rates[-1].tolist() == [0.0, 0.0]
         assert (np.diff(rates, axis=0) <= 0.0).all()
@@ -310,7 +312,7 @@ def test_corp_keeps_a_tiny_probability_of_the_first_class() -> None:
     a, mirrored = vc.assess(y, p), vc.assess(1 - y, p[:, ::-1].copy())
     assert a.corp.log.miscalibration == pytest.approx(float(mirrored.corp.log.miscalibration), abs=1e-12)
     three = np.column_stack([p, np.zeros(200)])
-    assert np.isfinite(vc.assess(y, three).corp.top_label.log["miscalibration"])
+    assert np.isfinite(vc.assess(y, three).corp.top_label.log.miscalibration)
 
 
 def test_the_difference_of_infinite_losses_is_undefined() -> None:
@@ -345,7 +347,10 @@ def test_tied_rows_in_any_order_merged_and_counted(k: int) -> None:
     )
     for a, b in pairs:
         assert a.verdict == b.verdict
-        found = ((x.calibration_slope, x.spread_ratio, *x.measured.values(), *x.divergence.values()) for x in (a, b))
+        found = (
+            (x.calibration_slope, x.spread_ratio, *x.measured.readings().values(), *x.divergence.readings().values())
+            for x in (a, b)
+        )
         for one, other in zip(*found, strict=True):
             ends = ([r.low or 0.0, r.high or 0.0] for r in (one, other))
             np.testing.assert_allclose(*ends, rtol=1e-9, atol=1e-12)
@@ -367,7 +372,7 @@ def test_terms_along_the_risk_axis_are_those_of_the_ladder(k: int, n: int, map: 
     assert counted is not None
     at, unit = profile.r.index(0.0), float(counted.uncertainty)
     for name in ("resolution", "reliability", "within"):
-        assert profile[name][at] == pytest.approx(float(counted[name]) / unit, abs=1e-9)
+        assert getattr(profile, name)[at] == pytest.approx(float(counted.readings()[name]) / unit, abs=1e-9)
     both = (profile.adjustment[at] or 0.0) + profile.post_calibration[at]
     # The ladder raises a cross-fitted calibration loss to the adjustment loss, which the profile has from fewer rows.
     raised = 0.0 if map == "bins" else (float(losses.CL) - max(losses.raw["CL"], 0.0)) / unit

@@ -72,7 +72,7 @@ def test_every_interval_of_scores_and_means_is_wider_for_clusters() -> None:
             if before.low is not None:
                 assert reading.low < before.low, (section, name)
                 assert reading.high > before.high, (section, name)
-    for name, reading in wide.measured.items():  # clusters have other folds, and so another C
+    for name, reading in wide.measured.readings().items():  # clusters have other folds, and so another C
         before = plain.measured.reading(name)
         assert float(reading) == pytest.approx(float(before), rel=0.02)
         assert reading.high - reading.low > 1.2 * (before.high - before.low), name

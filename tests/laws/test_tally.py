@@ -279,7 +279,7 @@ def test_a_count_of_two_is_the_row_twice_for_features_and_remedies() -> None:
         counted = assess(f.outcomes, f.probabilities, counts=counts, features=features)
         repeated = assess(f.outcomes[rows], f.probabilities[rows], features=features[rows])
         for rule in ("log", "brier"):
-            close(dict(counted.losses(rule).items()), dict(repeated.losses(rule).items()))
+            close(dict(counted.losses(rule).stated()), dict(repeated.losses(rule).stated()))
         close([dict(r) for r in counted.remedies], [dict(r) for r in repeated.remedies])
         assert [g.message for g in counted.findings] == [g.message for g in repeated.findings]
 

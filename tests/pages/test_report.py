@@ -361,7 +361,7 @@ def test_only_realised_probabilities_give_a_page() -> None:
 
 
 def test_empty_sections_are_left_out_one_by_one(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plots, "ordered", lambda of: [])  # pictures without numbers: test_plots.py
+    monkeypatch.setattr(plots, "pictures", lambda of, result: [])  # pictures without numbers: test_plots.py
     monkeypatch.setattr(html, "_figure", lambda *_: None)
     none = unknown("not known")
     empty = {"skill": r.Skill(), "baseline": r.Baseline(), "expected": r.ExpectedMeans(none, none, none)}
@@ -375,6 +375,13 @@ def test_empty_sections_are_left_out_one_by_one(two: Any, monkeypatch: pytest.Mo
     }
     for name, section in {**empty, "findings": (), "provenance": None, "papers": Papers()}.items():
         assert "<h1>" in _body(replace(two, **{name: section})), name
+
+
+def test_a_document_without_a_section_is_refused_by_its_name() -> None:
+    document = vc.assess([0, 1, 1, 0] * 10, [0.2, 0.7, 0.9, 0.4] * 10).document()
+    del document["skill"]
+    with pytest.raises(ValueError, match="a document without skill; give all that to_json"):
+        vc.Assessment.from_document(document)
 
 
 def test_written_whole_or_not_at_all(two: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,7 +72,7 @@ def test_a_crowded_value_is_a_bin_of_its_own() -> None:
     p = np.array([0.12, 0.2, 0.3, 0.3, 0.3, 0.3, 0.3, 0.6, 0.8])
     a = vc.assess(np.ones(9, dtype=int), p, labels=[0, 1], bins=2, end_width=0.1)
     crowded = next(b for b in a.bins if b.low <= 0.3 < b.high)
-    assert (crowded["count"], crowded["true"]) == (5, 5)  # five of nine are more than 9/2
+    assert (crowded.count, crowded.true) == (5, 5)  # five of nine are more than 9/2
     # Two stretches of two of the four others: max(1, round(2 · 2/4)) = 1 bin each.
     assert [b.true for b in a.bins] == [2, 5, 2]
 
@@ -179,7 +179,7 @@ def test_preset_n17_by_plain_code() -> None:
         assert a.reported.reading(name) == pytest.approx(
             mean(u[np.arange(3000), f.outcomes], np.ones(3000), r), rel=1e-12
         )
-    assert a.bins[0]["count"] == count[edges == 0.01].sum()
+    assert a.bins[0].count == count[edges == 0.01].sum()
 
 
 def test_preset_cq_by_plain_code() -> None:
@@ -193,10 +193,10 @@ def test_preset_cq_by_plain_code() -> None:
         assert a.reported.reading(name) == pytest.approx(mean(realised, np.ones(1000), r), rel=1e-12)
         expected = mean(np.maximum(true / count, 0.005), true.astype(float), r)
         assert a.papers.published.measured.reading(name) == pytest.approx(expected, rel=1e-12)
-    assert (a.bins[0]["low"], a.bins[0]["high"]) == (0.0, 0.005)
-    assert (a.bins[-1]["low"], a.bins[-1]["high"]) == (0.995, 1.0)
-    assert a.bins[0]["true"] == np.sum(f.realised < 0.005)
-    assert a.bins[-1]["true"] == np.sum(f.realised >= 0.995)
+    assert (a.bins[0].low, a.bins[0].high) == (0.0, 0.005)
+    assert (a.bins[-1].low, a.bins[-1].high) == (0.995, 1.0)
+    assert a.bins[0].true == np.sum(f.realised < 0.005)
+    assert a.bins[-1].true == np.sum(f.realised >= 0.995)
 
 
 # ---- population values ----------------------------------------------------------------------------------------------

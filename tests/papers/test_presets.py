@@ -79,7 +79,7 @@ def test_measured_means_of_the_assessment_do_not_depend_on_the_preset(
 @pytest.mark.parametrize(("preset", "n"), [("CQ", 900), ("N17", 2500)])
 def test_published_means_have_no_interval(preset: str, n: int) -> None:
     found = vc.assess(simulate("n17-matched", n, seed=1), preset=preset).papers.asked[1]
-    for reading in (*found.measured.values(), *found.divergence.values(), found.spread_ratio):
+    for reading in (*found.measured.readings().values(), *found.divergence.readings().values(), found.spread_ratio):
         assert reading.low is None
         assert "biased by its bins" in reading.reason
 

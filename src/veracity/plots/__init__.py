@@ -9,9 +9,11 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from veracity import words
 from veracity.data.whole_files import write_whole
@@ -35,13 +37,50 @@ def names(of: str | None = None) -> list[str]:
     return found if of is None else [name for name in found if of == module(name).OF]
 
 
-def ordered(of: str) -> list[ModuleType]:
-    """Return the pictures of a kind of result, in the order of a page."""
-    return sorted(map(module, names(of)), key=lambda one: (one.ORDER, one.__name__))
+@dataclass(frozen=True)
+class Picture:
+    """A picture of one result, as its file describes it: chart, caption, and the table of its numbers."""
+
+    name: str
+    result: Result
+
+    @property
+    def title(self) -> str:
+        return str(module(self.name).TITLE)
+
+    @property
+    def order(self) -> int:
+        """Its place on a page."""
+        return int(module(self.name).ORDER)
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether a page shows it to specialists only."""
+        return bool(getattr(module(self.name), "FOLDED", False))
+
+    @property
+    def columns(self) -> dict[str, tuple[str, str]]:
+        """{field: (title, d3 format; "" for text)} of the table."""
+        return dict(module(self.name).COLUMNS)
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        return list(module(self.name).rows(self.result))
+
+    @property
+    def caption(self) -> str:
+        return str(module(self.name).caption(self.result)) if hasattr(module(self.name), "caption") else ""
+
+    def chart(self) -> ChartType:
+        """Return the chart without a theme; ValueError where the result has nothing to draw."""
+        chart: ChartType = module(self.name).chart(self.result)
+        return chart
 
 
-def name_of(module: ModuleType) -> str:
-    return module.__name__.rpartition(".")[2]
+def pictures(of: str, result: Result) -> list[Picture]:
+    """Return the pictures of a kind of result that it has numbers for, in the order of a page."""
+    found = [picture for name in names(of) if (picture := Picture(name, result)).rows]
+    return sorted(found, key=lambda picture: (picture.order, picture.name))
 
 
 def module(name: str) -> ModuleType:

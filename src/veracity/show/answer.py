@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from types import ModuleType
 
 from veracity import plots, words
 from veracity.data.reading import Reading
@@ -33,19 +32,22 @@ def summary(a: Assessment) -> list[Block]:
 
 def answer(a: Assessment, charts: Sequence[str] | None = None) -> list[Block]:
     """Return everything that people can read about an assessment; `charts` limits the pictures to these names."""
-    wanted = [module for module in plots.ordered("assessment") if charts is None or plots.name_of(module) in charts]
-    pictures = [module for module in wanted if plots.name_of(module) != plots.FIRST and module.rows(a)]
-    folded = [plots.name_of(module) for module in pictures if getattr(module, "FOLDED", False)]
+    pictures = [
+        picture
+        for picture in plots.pictures("assessment", a)
+        if picture.name != plots.FIRST and (charts is None or picture.name in charts)
+    ]
+    folded = [picture.name for picture in pictures if picture.is_folded]
     return [*summary(a), *_sections(a, pictures), specialists.part(a, folded), *specialists.sources(a)]
 
 
-def _sections(a: Assessment, pictures: list[ModuleType]) -> Iterator[Block]:
+def _sections(a: Assessment, pictures: list[plots.Picture]) -> Iterator[Block]:
     """Yield the titled sections for every reader: recalibration, classes, pictures."""
     tables = {"Recalibration": specialists.remedy_table(a), "Classes": specialists.class_table(a)}
     after_groups = 15
     parts: list[tuple[int, str, Block]] = [(after_groups, title, t) for title, t in tables.items() if t is not None]
-    unfolded = [module for module in pictures if not getattr(module, "FOLDED", False)]
-    parts += [(module.ORDER, module.TITLE, Chart(plots.name_of(module), a)) for module in unfolded]
+    unfolded = [picture for picture in pictures if not picture.is_folded]
+    parts += [(picture.order, picture.title, Chart(picture.name, a)) for picture in unfolded]
     yield from (Details(title, (block,)) for _, title, block in sorted(parts, key=lambda part: part[0]))
 
 

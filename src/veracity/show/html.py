@@ -101,30 +101,30 @@ def _sentences(said: list[Sentence]) -> View:
 
 def _figure(block: Chart, key: str, level: int, parent: str) -> View | None:
     """Return a picture with its caption and data table; None where the result has nothing to draw."""
-    module = plots.module(block.name)
+    picture = plots.Picture(block.name, block.result)
     try:
-        chart = module.chart(block.result)
+        chart = picture.chart()
     except ValueError:
         return None
     spec = chart.to_dict(validate=False)
     for name in ("config", "$schema"):
         spec.pop(name, None)
-    rows = module.rows(block.result)
-    held = module.COLUMNS.items()
-    columns = [{"field": field, "title": title, "number": bool(form)} for field, (title, form) in held]
+    columns = [
+        {"field": field, "title": title, "number": bool(form)} for field, (title, form) in picture.columns.items()
+    ]
     return {
         "kind": "figure",
         "id": f"{key}-{block.name}",
         "name": block.name,
-        "title": module.TITLE,
-        "titled": parent != module.TITLE and bool(parent),
+        "title": picture.title,
+        "titled": parent != picture.title and bool(parent),
         "level": level,
         "note": _subtitle(spec),
-        "caption": module.caption(block.result) if hasattr(module, "caption") else "",
+        "caption": picture.caption,
         "spec": spec,
         "columns": columns,
-        "rows": rows[:MOST_ROWS],
-        "left_out": max(0, len(rows) - MOST_ROWS),
+        "rows": picture.rows[:MOST_ROWS],
+        "left_out": max(0, len(picture.rows) - MOST_ROWS),
     }
 
 
@@ -144,12 +144,12 @@ def _image(block: Chart) -> View | None:
         drawn = plots.rendered(plots.chart(block.name, block.result), "svg")
     except ValueError:
         return None
-    module = plots.module(block.name)
+    picture = plots.Picture(block.name, block.result)
     return {
         "kind": "image",
         "source": f"data:image/svg+xml;base64,{base64.b64encode(drawn).decode()}",
-        "title": module.TITLE,
-        "caption": module.caption(block.result),
+        "title": picture.title,
+        "caption": picture.caption,
     }
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
 from veracity import plots, words
 from veracity.data.findings_of_results import Orientation
 from veracity.data.reading import Reading
@@ -35,7 +33,7 @@ def summary(t: TableAssessment) -> list[Block]:
         *_sentences(t),
         *(Sentence(NOTICE, "Note", words.finding(f)) for f in t.findings if f.severity == "warning"),
         *([] if clinical is None else [clinical]),
-        *(Chart(plots.name_of(module), t) for module in _pictures(t)[:1]),
+        *(Chart(picture.name, t) for picture in _pictures(t)[:1]),
         Contents(),
         *(block for block in parts if block is not None),
     ]
@@ -45,15 +43,14 @@ def answer(t: TableAssessment) -> list[Block]:
     """Return the summary, the pictures, and the terms of each forecast."""
     return [
         *summary(t),
-        *(Details(module.TITLE, (Chart(plots.name_of(module), t),)) for module in _pictures(t)[1:]),
+        *(Details(picture.title, (Chart(picture.name, t),)) for picture in _pictures(t)[1:]),
         *(Details(block.title, (block,)) for block in (_terms(t), _logistic(t)) if block is not None),
     ]
 
 
-def _pictures(t: TableAssessment) -> list[ModuleType]:
+def _pictures(t: TableAssessment) -> list[plots.Picture]:
     """Return the pictures that the table has numbers for; predicted against observed first, where both are known."""
-    drawn = [module for module in plots.ordered("table") if module.rows(t)]
-    return sorted(drawn, key=lambda module: plots.name_of(module) != CALIBRATION)
+    return sorted(plots.pictures("table", t), key=lambda picture: picture.name != CALIBRATION)
 
 
 def _quoted(name: str) -> str:

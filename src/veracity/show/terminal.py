@@ -90,14 +90,13 @@ def numbers(chart: Chart) -> Table | None:
     """Return the numbers of a picture as a table, if there are few."""
     from veracity import plots
 
-    module = plots.module(chart.name)
-    rows = module.rows(chart.result)
-    if not 0 < len(rows) <= MOST_NUMBERS:
+    picture = plots.Picture(chart.name, chart.result)
+    if not 0 < len(picture.rows) <= MOST_NUMBERS:
         return None
-    held = module.COLUMNS.items()
+    held = picture.columns.items()
     columns = tuple(Column(title, number=bool(form), rank=i) for i, (_, (title, form)) in enumerate(held))
-    cells = tuple(tuple(_picture_cell(row.get(field), form) for field, (_, form) in held) for row in rows)
-    return Table(module.TITLE, columns, cells, (module.caption(chart.result),))
+    cells = tuple(tuple(_picture_cell(row.get(field), form) for field, (_, form) in held) for row in picture.rows)
+    return Table(picture.title, columns, cells, (picture.caption,))
 
 
 def _picture_cell(x: float | str | None, form: str) -> Cell:
