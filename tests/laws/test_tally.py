@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import polars as pl
@@ -232,7 +232,7 @@ def test_a_count_of_two_is_the_row_twice(k: int) -> None:
     rows = np.repeat(np.arange(500), counts)
     repeated = assess(f.outcomes[rows], f.probabilities[rows]).document()
     for document in (counted, repeated):
-        del document["verdict_detail"]["sentences"]  # they name rows, which have other numbers
+        del document["verdict_detail"]["ruled_out"]  # rows, which have other numbers
     for name in counted.keys() - {"provenance", "findings", "surprises"}:
         close(counted[name], repeated[name])
     assert [b["true"] for b in counted["bins"]] == [b["true"] for b in repeated["bins"]]
@@ -280,7 +280,7 @@ def test_a_count_of_two_is_the_row_twice_for_features_and_remedies() -> None:
         repeated = assess(f.outcomes[rows], f.probabilities[rows], features=features[rows])
         for rule in ("log", "brier"):
             close(dict(counted.losses(rule).stated()), dict(repeated.losses(rule).stated()))
-        close([dict(r) for r in counted.remedies], [dict(r) for r in repeated.remedies])
+        close([asdict(r) for r in counted.remedies], [asdict(r) for r in repeated.remedies])
         assert [g.message for g in counted.findings] == [g.message for g in repeated.findings]
 
 

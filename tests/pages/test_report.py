@@ -21,6 +21,7 @@ from veracity.data import records as r
 from veracity.data.findings_of_input import MissingRows
 from veracity.data.papers import Papers
 from veracity.data.reading import Reading, unknown
+from veracity.data.stability import Group
 from veracity.measures import scores
 from veracity.plots._offline import inline_json
 from veracity.results.assess import Assessments
@@ -186,8 +187,11 @@ def test_first_screen_is_in_order_and_holds_the_numbers(browser: Any, two: Any, 
         assert order == ["H1", "about", "verdict", "cards", "figure", "sentences"]
         assert opened.eval("document.querySelectorAll('.card').length") == 4
         shown = opened.eval("[...document.querySelectorAll('main data')].map(d => Number(d.value))")
-        wanted = [float(two.scores.reading(name)) for name in two.scores if name not in ("spherical", "perplexity")]
-        wanted += [float(side[mean]) for side in (two.reported, two.expected, two.measured) for mean in side]
+        wanted = [
+            float(held) for name, held in two.scores.readings().items() if name not in ("spherical", "perplexity")
+        ]
+        sides = (two.reported, two.expected, two.measured)
+        wanted += [float(held) for side in sides for held in side.readings().values()]
         wanted.append(two.baseline.log_loss)
         assert set(wanted) <= set(shown)
         text = opened.eval("document.querySelector('.verdict').innerText").replace("\xa0", " ")
@@ -349,7 +353,7 @@ def test_page_stays_small_for_many_models_and_groups(two: Any) -> None:
     many = Assessments({f"model {i}": two for i in range(60)})
     assert len(show.to_html(many).encode()) <= LIMIT
     level = two.groups[NASTY].levels["north"]
-    crowded = replace(two, groups={"site": r.Group({f"level {i}": level for i in range(3000)}, None, None)})
+    crowded = replace(two, groups={"site": Group({f"level {i}": level for i in range(3000)})})
     assert len(show.to_html(crowded).encode()) <= LIMIT
 
 

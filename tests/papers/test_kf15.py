@@ -148,7 +148,7 @@ def test_section_4_1_shift_and_weights():
     ],
 )
 def test_numbers_in_the_text(name, model, rule, printed, unit):
-    assert chain(model).losses(rule).readings()[name] == pytest.approx(printed, abs=unit / 2)
+    assert chain(model).losses(rule)[name] == pytest.approx(printed, abs=unit / 2)
 
 
 def test_the_misprinted_log_loss_comes_from_rounded_scores():
@@ -206,7 +206,7 @@ def test_losses_of_the_grouped_map_are_those_of_the_paper(model, rule, given):
     losses = exact_losses(Forecasts(S[model], Y, (1, 2), **more), rule, None, map="grouped")
     names = ("AL", "CL", "EL", "L", "PCL", "PEL", "PL", "GL", "RL", "IL")
     for name, value in zip(names, (VALUES[model, rule][0] + " " + SHARED[rule][0]).split(), strict=True):
-        assert losses[name] == pytest.approx(float(value), abs=EXACT), name
+        assert getattr(losses, name) == pytest.approx(float(value), abs=EXACT), name
     assert losses.remainder == pytest.approx(0, abs=1e-12)
 
 

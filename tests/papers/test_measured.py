@@ -231,7 +231,7 @@ def test_draws_have_the_published_means_of_the_population() -> None:
     """The three means of every κ = 0.5 source, and of the model with κ = 0 (theory section 11), from 10⁶ draws."""
     matched = vc.assess(simulate("n17-matched", 1_000_000, seed=5))
     for section in (matched.reported, matched.measured):
-        found = [section[name] for name in MEANS]
+        found = [section.reading(name) for name in MEANS]
         assert found == pytest.approx((0.687288, 0.614452, 0.541814), abs=0.0015)  # sd of a mean: 0.0004 at most
     assert [matched.divergence.reading(name) for name in MEANS] == pytest.approx((1, 1, 1), abs=0.001)
     assert matched.spread_ratio == pytest.approx(1.0, abs=0.01)
