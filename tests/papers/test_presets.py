@@ -107,7 +107,7 @@ def test_the_floor_of_a_tally_is_not_overruled_in_silence() -> None:
     y, p = np.arange(80) % 2, np.linspace(0.001, 0.999, 80)
     tally = Tally.of(y, p, preset="CQ")
     assert vc.assess(tally).floor == vc.assess(tally, floor=0.005).floor == 0.005
-    with pytest.raises(ValueError, match=r"^floor: 0, but the tally was counted with 0\.005"):
+    with pytest.raises(ValueError, match=r"^floor: 0\.0, but the tally was counted with 0\.005"):
         vc.assess(tally, floor=0)
 
 

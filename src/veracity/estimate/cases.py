@@ -264,8 +264,8 @@ class Many(Cases):
             shift += theta[k + 1 :][self.ranges]
         shift -= shift.max(axis=1, keepdims=True)
         tilted: Floats = p * np.exp(shift)
-        tilted /= tilted.sum(axis=1, keepdims=True)
-        return tilted
+        total = tilted.sum(axis=1, keepdims=True)
+        return np.where(total > 0.0, tilted / np.where(total > 0.0, total, 1.0), p)  # 0: too small for a number
 
     def realised(self, p: Floats) -> Floats:
         return np.asarray(p[self.at_outcome])

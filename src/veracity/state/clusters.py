@@ -106,7 +106,8 @@ class ClusterScores:
         x, w2 = _scores(f), f.squared_mass
         kind = TIME if f.clusters is None else CLUSTER
         sums = ClusterSums.of(kind, np.asarray(by), f.copies, f.mass, x * f.mass[:, None])
-        return cls(sums, float(w2.sum()), np.column_stack([w2 @ x, w2 @ np.square(x)]))
+        with np.errstate(over="ignore", invalid="ignore"):  # of outcomes that were next to impossible
+            return cls(sums, float(w2.sum()), np.column_stack([w2 @ x, w2 @ np.square(x)]))
 
     def __add__(self, other: ClusterScores) -> ClusterScores:
         return ClusterScores(self.sums + other.sums, self.weight2 + other.weight2, self.plain + other.plain)
