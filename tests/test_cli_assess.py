@@ -299,7 +299,8 @@ def test_batches_and_a_checkpoint_give_the_same_numbers(
         monkeypatch.setattr("veracity.read.parts.MOST_ROWS", 7)
         monkeypatch.setattr("veracity.read.parts.FEWEST_ROWS", 1)
     for other in found[1:]:
-        assert other["measured"] == found[0]["measured"]
+        for name, held in found[0]["measured"].items():  # maps are fitted to sums in another order
+            assert other["measured"][name]["value"] == pytest.approx(held["value"], rel=1e-12)
         assert other["bins"] == found[0]["bins"]
         assert other["provenance"]["inputs"] == found[0]["provenance"]["inputs"]
     assert run(["assess", str(forecasts), "--engine-option", "speed"]) == 2

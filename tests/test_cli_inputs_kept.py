@@ -138,7 +138,7 @@ def test_other_files_beside_the_inputs_can_be_written(folder: Path) -> None:
 
 def test_rows_written_in_python_do_not_replace_their_source(folder: Path) -> None:
     before = contents(folder)
-    model = engines.Engine("local").one_model("data/a.csv")
+    model = engines.Engine("local").recalibration("data/a.csv")
     with pytest.raises(ValueError, match=r"data/a\.csv is the file that is read"):
         model.write(model.adjustment([0.5, 0.5]), "data/a.csv")
     assert contents(folder) == before

@@ -84,7 +84,7 @@ def widened(path: str, reading: Reading) -> Reading:
         ("expected", 0.0, 1.0),
         ("measured", 0.0, 1.0),
         ("divergence", 0.0, math.inf),
-        ("verdict_detail.slope", -math.inf, math.inf),
+        ("calibration_slope", -math.inf, math.inf),
     ],
 )
 @pytest.mark.parametrize("value", [0.1, 0.9, 1.4])

@@ -54,7 +54,7 @@ def document(made: Any) -> dict[str, Any]:
     made = json.loads(made if isinstance(made, str) else made.to_json())
     for name in ("provenance", "model"):
         made.pop(name, None)
-    for told in [*made["findings"], *made["surprises"]]:
+    for told in [*made["findings"], *made["surprises"], *made["verdict_detail"]["ruled_out"]]:
         for name in ("rows", "row", "files", "file"):
             told.pop(name, None)
     return dict(made)

@@ -111,6 +111,7 @@ def _check_rows(f: Forecasts, complete: bool, rows: int, k: int) -> None:
     p, y = f.probabilities, f.outcomes
     _require(p is not None or f.log_realised is not None, "analysis rows without forecasts")
     _require(p is None or y is not None, "analysis rows without outcomes")
+    _require(not f.split or f.case is not None, "split outcomes without cases")
     held = p if p is not None else f.log_realised
     _require(isinstance(held, np.ndarray) and held.ndim, "analysis rows")
     for name in COLUMNS:
