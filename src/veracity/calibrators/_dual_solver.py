@@ -132,7 +132,7 @@ def laplacian_direction(coupling: Array, gap: Array, members: list[Array]) -> Ar
     np.fill_diagonal(scaled, 1.0)
     try:
         with np.errstate(over="ignore"):  # of couplings next to nothing: the step is shortened afterwards
-        out[free] = np.linalg.solve(scaled, -gap[free] / root) / root
+            out[free] = np.linalg.solve(scaled, -gap[free] / root) / root
     except np.linalg.LinAlgError:
         return None
     return out if np.isfinite(out).all() else None
