@@ -290,10 +290,10 @@ def test_an_empty_set_knows_its_event() -> None:
 @pytest.mark.parametrize("p", [[0.7], [0.7, 0.8, 0.4]])
 def test_constant_scores_have_no_interval_and_few_cases_no_level(p: list[float]) -> None:
     a = vc.assess([1] * len(p), p)
-    for reading in a.measured.values():
-        assert reading == 1.0
+    for reading in a.measured.readings().values():
+        assert not reading.known
         assert reading.low is None
-        assert reading.reason == "the outcomes do not vary: no interval"
+        assert reading.reason == "fewer than 20 cases: too few to judge a recalibration"
     assert a.verdict_detail.level.p is None
     assert "heavy_tail" not in [f.code for f in a.findings]
     many = vc.assess([1] * 30, np.tile([0.7, 0.8, 0.4], 10))

@@ -152,10 +152,10 @@ def test_columns_that_differ_between_files_are_named(tmp_path: Path) -> None:
         read([tmp_path / "a.csv", tmp_path / "b.csv"], ReadOptions())
 
 
-def test_a_measurement_is_cut_at_its_median(tmp_path: Path) -> None:
+def test_the_limit_of_a_measurement_is_asked_and_not_invented(tmp_path: Path) -> None:
     lines = [f"{0.01 * i:.2f},{i * i / 7:.3f}" for i in range(1, 100)]
     (tmp_path / "x.csv").write_text("p,outcome\n" + "\n".join(lines) + "\n")
-    with pytest.raises(ValueError, match=r"--cut 357\.143|cut=357\.143"):
+    with pytest.raises(ValueError, match=r"above which limit is the event\?  --cut LIMIT"):
         recognise(tmp_path / "x.csv")
 
 
