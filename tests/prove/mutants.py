@@ -28,14 +28,16 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "veracity"
 CALLS_OF_TESTS = ROOT / "build" / "calls.json"
-FOLDERS = ("formulas", "state", "estimate", "calibrators", "read")
+FOLDERS = ("formulas", "state", "estimate", "calibrators", "read", "words", "show")
+SAID = ("words", "show")  # where sentences and tables are the behaviour, so that what is put into texts is changed too
 SAMPLE, SEED = 400, 27
 PATIENCE = 60.0  # seconds of tests for one mutant, as long as they took when recorded; quick tests come first
 HANG = 10  # a mutant whose tests take this many times as long, and a minute, is noticed by its time
 QUICK = ("-q", "--no-header", "-m", "not slow and not browser and not spark", "-p", "no:xdist")
 TESTS = ("src/veracity", "tests/laws", "tests/papers", "tests/inputs", "tests/kernels", "tests/conclusions",
-         "tests/prove/test_crafted.py", "tests/prove/test_survivors.py", "tests/prove/test_survivors_in_estimates.py",
-         "tests/prove/test_survivors_in_formulas.py", "tests/prove/test_survivors_in_tests.py",
+         "tests/pages", "tests/prove/test_crafted.py", "tests/prove/test_survivors.py",
+         "tests/prove/test_survivors_in_estimates.py", "tests/prove/test_survivors_in_formulas.py",
+         "tests/prove/test_survivors_in_tests.py",
          "tests/engines/test_sample.py", "tests/engines/test_same_answer.py", "tests/engines/test_pairing.py",
          "tests/engines/test_awkward_parts.py",
          *sorted(f"tests/{path.name}" for path in (ROOT / "tests").glob("test_*.py")))  # fmt: skip
@@ -64,10 +66,11 @@ class Mutant:
 
 
 class _Changes(ast.NodeTransformer):
-    """Makes the change of this number, or lists all where it is −1."""
+    """Makes the change of this number, or lists all where it is −1; `said`: also inside of texts."""
 
-    def __init__(self, wanted: int = -1) -> None:
+    def __init__(self, said: bool, wanted: int = -1) -> None:
         self.wanted, self.count = wanted, 0
+        self._silent = (ast.Raise, ast.AnnAssign, ast.arg, ast.Assert, *(() if said else (ast.JoinedStr,)))
         self.found: list[tuple[int, int, str, str]] = []
         self._quiet = 0
         self._names: list[str] = []
@@ -82,9 +85,7 @@ class _Changes(ast.NodeTransformer):
         return self.count - 1 == self.wanted
 
     def visit(self, node: ast.AST) -> ast.AST:
-        quiet = isinstance(node, (ast.Raise, ast.AnnAssign, ast.arg, ast.JoinedStr, ast.Assert)) and not (
-            isinstance(node, ast.AnnAssign) and node.value is not None
-        )
+        quiet = isinstance(node, self._silent) and not (isinstance(node, ast.AnnAssign) and node.value is not None)
         self._quiet += quiet  # messages and types are no behaviour that numbers depend on
         function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         if named := isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not self._inside:
@@ -143,6 +144,12 @@ class _Changes(ast.NodeTransformer):
                 node.func.id = CALLS[name]
         return node
 
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        if self._here(node, "if ↔ else"):
+            node.body, node.orelse = node.orelse, node.body
+        return node
+
     def visit_If(self, node: ast.If) -> ast.AST:
         self.generic_visit(node)
         if not (isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING") and self._here(node, "if not …"):
@@ -155,7 +162,7 @@ def all_mutants() -> list[Mutant]:
     found = []
     for folder in FOLDERS:
         for path in sorted((SOURCE / folder).rglob("*.py")):
-            changes = _Changes()
+            changes = _Changes(folder in SAID)
             changes.visit(ast.parse(path.read_text(encoding="utf-8")))
             found += [Mutant(path, *held) for held in changes.found]
     return found
@@ -168,7 +175,8 @@ def sample(size: int = SAMPLE, seed: int = SEED) -> list[Mutant]:
 
 def text_of(mutant: Mutant) -> str:
     tree = ast.parse(mutant.path.read_text(encoding="utf-8"))
-    return ast.unparse(ast.fix_missing_locations(_Changes(mutant.place).visit(tree)))
+    said = mutant.path.relative_to(SOURCE).parts[0] in SAID
+    return ast.unparse(ast.fix_missing_locations(_Changes(said, mutant.place).visit(tree)))
 
 
 class _Recorder:
