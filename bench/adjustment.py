@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import softmax
 
 from veracity.calibrators import multiplicative
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 
 ROWS, CLASSES = 1_000_000, 10
 TARGET = 6.0  # of the ratio, at most

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import veracity as vc
-from veracity.data import prepare
-from veracity.estimate.groups import differ
-from veracity.estimate.windows import drifts
+from veracity.estimate.groups_and_time.groups import differ
+from veracity.estimate.groups_and_time.windows import drifts
+from veracity.inputs import prepare
 
 Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator], dict[str, Any]]

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from bench import row
 from bench._truth import draw, stated, truth
 from veracity import Assessment, assess
-from veracity.data.reading import Reading
 from veracity.formulas.rules import rule as rule_of
+from veracity.records.reading import Reading
 
 Floats = NDArray[np.float64]
 

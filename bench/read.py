@@ -25,7 +25,7 @@ pl.concat(parts).write_parquet(path, row_group_size=1 << 20)
 MEASURE = """
 import json, resource, sys, time
 import polars as pl
-from veracity.data import check
+from veracity.inputs import check
 from veracity.read import open as open_source
 kind, path = sys.argv[1:]
 rows, start = 0, time.process_time()

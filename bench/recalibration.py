@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from bench import row
 from veracity.calibrators import adjust
-from veracity.data import Forecasts
-from veracity.data.reading import Reading
-from veracity.estimate.decomposition import decomposition
-from veracity.estimate.ladder import losses
-from veracity.estimate.recalibration import Recalibration, recalibration
-from veracity.estimate.remedies import remedies
+from veracity.estimate.calibration.remedies import remedies
+from veracity.estimate.loss.decomposition import decomposition
+from veracity.estimate.loss.ladder import losses
+from veracity.estimate.loss.recalibration import Recalibration, recalibration
 from veracity.formulas.rules import rule as rule_of
+from veracity.inputs import Forecasts
+from veracity.records.reading import Reading
 
 Array = NDArray[Any]
 Source = Callable[[int, np.random.Generator], tuple[Array, Array]]

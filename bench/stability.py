@@ -18,10 +18,10 @@ import numpy as np
 import veracity as vc
 from bench import row
 from bench._truth import draw, pair, softmax, truth
-from veracity.data import prepare
-from veracity.estimate.groups import calibration
-from veracity.estimate.repeated import repeated_rows
-from veracity.estimate.windows import drifts
+from veracity.estimate.calibration.repeated import repeated_rows
+from veracity.estimate.groups_and_time.groups import calibration
+from veracity.estimate.groups_and_time.windows import drifts
+from veracity.inputs import prepare
 from veracity.state.tally import Tally
 
 MOST_FALSE, SLACK = 0.07, 0.05

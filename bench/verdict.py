@@ -18,9 +18,9 @@ import numpy as np
 
 from bench import row
 from bench._truth import Floats, draw, misread, removable, stated, truth
-from veracity.data.verdict import Verdict
-from veracity.estimate.calibration_tests import ALPHA
-from veracity.estimate.verdict import judge
+from veracity.estimate.calibration.calibration_tests import ALPHA
+from veracity.estimate.calibration.verdict import judge
+from veracity.records.verdict import Verdict
 
 DRAWS = 200
 LONG = ("k1000", "sampled", "n=10000", "n=3000")  # rows that only the whole table has

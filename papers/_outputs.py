@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 
 ENDINGS = (".npz", ".npy", ".parquet", ".csv")
 LABELS = ("labels", "label", "targets", "target", "y", "y_true", "truth", "val_labels")

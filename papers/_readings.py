@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.data import Forecasts
 from veracity.formulas.means import generalized_mean
+from veracity.inputs import Forecasts
 from veracity.simulate import simulate
 
 from . import Options

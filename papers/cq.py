@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity import assess
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 from veracity.simulate import NETWORKS, simulate
 
 from . import Options, _charts, _outputs, _readings

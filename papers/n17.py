@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.data import Forecasts
 from veracity.formulas import coupled, means
+from veracity.inputs import Forecasts
 from veracity.simulate import EXAMPLES, TAILS, TwoClasses, simulate
 
 from . import Options, _charts

@@ -13,13 +13,13 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
 from veracity import calibrators
-from veracity.data import Forecasts
-from veracity.data.records import Remedy
-from veracity.estimate.ladder import losses
-from veracity.estimate.recalibration import Recalibration, recalibration
-from veracity.estimate.remedies import best_map, remedies
+from veracity.estimate.calibration.remedies import best_map, remedies
+from veracity.estimate.loss.ladder import losses
+from veracity.estimate.loss.recalibration import Recalibration, recalibration
 from veracity.formulas.chain import corp
 from veracity.formulas.rules import rule as rule_of
+from veracity.inputs import Forecasts
+from veracity.records.sections import Remedy
 
 
 class Stated(ClassifierMixin, BaseEstimator):

@@ -166,7 +166,7 @@ def test_the_options_that_say_how_the_input_is_read_are_kept_as_they_were_writte
 def test_proposed_commands_read_one_model_as_it_was_read(
     options: tuple[tuple[str, ...], ...], forecasts: tuple[str, ...], read: str
 ) -> None:
-    from veracity.data.records import Given
+    from veracity.records.sections import Given
     from veracity.show.commands import ready
 
     given = Given(("e.csv",), options, forecasts=forecasts)
@@ -212,7 +212,7 @@ def test_the_fix_of_one_of_several_models_runs(
     ("files", "read"), [(["runs/v1.1.csv", "runs/v1.2.csv"], "runs/v1.2.csv"), (["runs"], "runs/v1.2.csv")]
 )
 def test_proposed_commands_of_a_comparison_read_the_file_of_one_model(files: list[str], read: str) -> None:
-    from veracity.data.records import Given
+    from veracity.records.sections import Given
     from veracity.show.commands import ready
 
     given = Given(tuple(files), ())

@@ -11,7 +11,7 @@ import pytest
 
 from veracity import calibrators
 from veracity.cli import run
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 
 CLASSES = ("a", "b", "c")
 

@@ -302,8 +302,8 @@ def test_pairs_in_parts_and_in_any_order_are_those_of_the_whole(cut: int) -> Non
     """Cases of one model may come before those of another, in another order; sums agree to rounding."""
     from dataclasses import replace
 
-    from veracity.data import prepare
-    from veracity.estimate.paired import Scorer
+    from veracity.estimate.comparison.paired import Scorer
+    from veracity.inputs import prepare
     from veracity.results.compare import _keys
 
     y, models = example(500)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.isotonic import IsotonicRegression
 
-from veracity.data import Forecasts
-from veracity.estimate import curves
-from veracity.estimate.curves import Curve, shown
+from veracity.estimate.means import curves
+from veracity.estimate.means.curves import Curve, shown
+from veracity.inputs import Forecasts
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 

@@ -14,9 +14,9 @@ from scipy import stats
 
 import veracity as vc
 from veracity.cli import run
-from veracity.data.reading import Reading
-from veracity.estimate.dependent import Widening
+from veracity.estimate.comparison.dependent import Widening
 from veracity.measures import quantities
+from veracity.records.reading import Reading
 
 Floats = NDArray[np.float64]
 

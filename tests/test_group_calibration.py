@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 import veracity as vc
-from veracity.data import prepare
-from veracity.data.stability import GroupCalibration
-from veracity.estimate.groups import calibration
+from veracity.estimate.groups_and_time.groups import calibration
+from veracity.inputs import prepare
+from veracity.records.stability import GroupCalibration
 
 Floats = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import veracity as vc
-from veracity.data import prepare
-from veracity.estimate.groups import MOST_CASES, differ
+from veracity.estimate.groups_and_time.groups import MOST_CASES, differ
 from veracity.formulas.differences import shrunk_means
+from veracity.inputs import prepare
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import veracity
-from veracity.estimate.curves import equal_true_bins, number_of_bins
+from veracity.estimate.means.curves import equal_true_bins, number_of_bins
 from veracity.kernels import scan
 from veracity.kernels.grid import grid
 from veracity.state.plan import Plan

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import veracity as vc
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 from veracity.read import ReadOptions, read
 
 pytestmark = pytest.mark.shared

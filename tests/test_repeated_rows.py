@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 import veracity as vc
 from veracity import show
 from veracity.cli import run
-from veracity.data import prepare
-from veracity.data.verdict import Reason
-from veracity.estimate.repeated import repeated_rows
+from veracity.estimate.calibration.repeated import repeated_rows
+from veracity.inputs import prepare
+from veracity.records.verdict import Reason
 from veracity.words.calibration import why_not
 
 Copies = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import veracity as vc
-from veracity.data import Forecasts
-from veracity.data.verdict import ClassLevel, ConfidenceTest, LevelTest, Reason, Verdict
-from veracity.estimate.conclusion import verdict
-from veracity.estimate.verdict import judge, state_of, word_of
+from veracity.estimate.calibration.conclusion import verdict
+from veracity.estimate.calibration.verdict import judge, state_of, word_of
+from veracity.inputs import Forecasts
+from veracity.records.verdict import ClassLevel, ConfidenceTest, LevelTest, Reason, Verdict
 from veracity.simulate import simulate
 from veracity.words.calibration import sentences
 

@@ -51,7 +51,7 @@ class Walk:
         if (
             room in WALKERS
             and room != module.partition(".")[0]
-            and not module.startswith(("cli", "data", "words", "options"))
+            and not module.startswith(("cli", "inputs", "records", "files", "extras", "words", "options"))
         ):
             line = f"{room} → {called}"
             self.lines += [] if line in self.lines else [line]

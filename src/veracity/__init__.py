@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # what editors and type checkers see; at run time a name is imported when it is first used
     from veracity.calibrators import InfeasibleTarget as InfeasibleTarget
     from veracity.calibrators import adjust as adjust
-    from veracity.data import Finding as Finding
-    from veracity.data import Forecasts as Forecasts
     from veracity.formulas.chain import Chain as Chain
     from veracity.formulas.coupled import coupled_exp as coupled_exp
     from veracity.formulas.coupled import coupled_log as coupled_log
@@ -24,6 +22,8 @@ if TYPE_CHECKING:  # what editors and type checkers see; at run time a name is i
     from veracity.formulas.means import risk_profile as risk_profile
     from veracity.formulas.rules import ScoringRule as ScoringRule
     from veracity.formulas.rules import rule as rule
+    from veracity.inputs import Forecasts as Forecasts
+    from veracity.records.findings import Finding as Finding
     from veracity.results.assess import Assessments as Assessments
     from veracity.results.assess import assess as assess
     from veracity.results.assessment import Assessment as Assessment
@@ -42,8 +42,8 @@ _HOMES = {
     "Comparison": "results.comparison",
     "compare": "results.compare",
     "Tally": "state.tally",
-    "Forecasts": "data",
-    "Finding": "data",
+    "Forecasts": "inputs",
+    "Finding": "records.findings",
     "Plan": "state.plan",
     "generalized_mean": "formulas.means",
     "risk_profile": "formulas.means",

@@ -8,7 +8,7 @@ def main() -> None:
     try:
         from veracity.cli import main as run
     except ModuleNotFoundError as missing:
-        from veracity.data.extras import remedy
+        from veracity.extras import remedy
 
         if not remedy(missing):
             raise

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from veracity.data import Forecasts
-from veracity.data.reading import Reading
 from veracity.formulas.rules import ScoringRule, half_brier, power, rule
+from veracity.inputs import Forecasts
+from veracity.records.reading import Reading
+from veracity.types import Floats
 
-Floats = NDArray[np.float64]
 LOWER, HIGHER, NEITHER = "lower", "higher", "neither"
 ARROWS = {LOWER: "↓", HIGHER: "↑", NEITHER: ""}
 

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veracity.data import Forecasts
 from veracity.formulas.coupled import coupling_from_risk
 from veracity.formulas.distributions import CoupledNormal
-from veracity.formulas.domain import Array
 from veracity.formulas.rules import log
+from veracity.inputs import Forecasts
+from veracity.types import Array
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import veracity as vc
-from veracity.estimate.conclusion import verdict
-from veracity.estimate.fix import Advice, advice
+from veracity.estimate.calibration.conclusion import verdict
+from veracity.estimate.calibration.fix import Advice, advice
 from veracity.state.tally import Tally
 
 

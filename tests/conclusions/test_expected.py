@@ -7,9 +7,9 @@ import pytest
 
 import veracity as vc
 from bench._truth import draw, stated, truth
-from veracity.data import Forecasts
-from veracity.estimate.expected import Expected, expected_at, expected_score
+from veracity.estimate.means.expected import Expected, expected_at, expected_score
 from veracity.formulas.rules import rule
+from veracity.inputs import Forecasts
 from veracity.kernels.result import R
 
 SOME_R = (-0.9, -2 / 3, -0.5, -1 / 9, 0.0, 0.3, 1.0, 2.0)

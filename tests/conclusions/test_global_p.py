@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from bench._truth import draw, truth
-from veracity.estimate.calibration_tests import p_values, run_tests
-from veracity.estimate.cases import prepared
-from veracity.estimate.joint import MOST, Joint
-from veracity.estimate.verdict import judge
+from veracity.estimate.calibration.calibration_tests import p_values, run_tests
+from veracity.estimate.calibration.cases import prepared
+from veracity.estimate.calibration.joint import MOST, Joint
+from veracity.estimate.calibration.verdict import judge
 
 
 def logit(p):

@@ -12,9 +12,9 @@ import pytest
 
 import veracity as vc
 from veracity.cli import run
-from veracity.data import Finding
-from veracity.data.findings_of_input import MissingRows, ZeroProbability
-from veracity.estimate.verdict import ALPHA
+from veracity.estimate.calibration.verdict import ALPHA
+from veracity.records.findings import Finding
+from veracity.records.findings_of_input import MissingRows, ZeroProbability
 from veracity.words import finding
 
 FOUND = ("found", "slight")

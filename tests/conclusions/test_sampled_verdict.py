@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import veracity as vc
-from veracity.data.verdict import Range
+from veracity.records.verdict import Range
 from veracity.words.calibration import sentences
 
 Floats = NDArray[np.float64]
@@ -68,7 +68,7 @@ def test_the_same_counts_come_from_cells_where_not_every_row_is_held(monkeypatch
 
 
 def test_classes_of_a_sample_are_named_with_their_shares_in_all_cases(monkeypatch: pytest.MonkeyPatch) -> None:
-    import veracity.estimate.conclusion as conclusion
+    import veracity.estimate.calibration.conclusion as conclusion
 
     rng = np.random.default_rng(2)
     q = rng.dirichlet([2.0, 1.0, 1.0], 4000)
@@ -85,7 +85,7 @@ def test_classes_of_a_sample_are_named_with_their_shares_in_all_cases(monkeypatc
 
 
 def test_what_would_show_is_said_of_the_cases_that_were_tested(monkeypatch: pytest.MonkeyPatch) -> None:
-    import veracity.estimate.conclusion as conclusion
+    import veracity.estimate.calibration.conclusion as conclusion
 
     rng = np.random.default_rng(3)
     q = rng.dirichlet(np.ones(3), 4000)

@@ -11,8 +11,8 @@ import pytest
 
 import veracity as vc
 from veracity import show
-from veracity.data.reading import Reading
-from veracity.data.verdict import ConfidenceTest, LevelTest, ShapeTest, Verdict
+from veracity.records.reading import Reading
+from veracity.records.verdict import ConfidenceTest, LevelTest, ShapeTest, Verdict
 from veracity.words.calibration import sentences
 
 

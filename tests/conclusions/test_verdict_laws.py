@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from bench._truth import draw, stated, truth
-from veracity.data.verdict import Verdict
-from veracity.estimate import slope
-from veracity.estimate.calibration_tests import run_tests
-from veracity.estimate.cases import RANGES, Many, Two, prepared, ranges_of
-from veracity.estimate.verdict import blocks, judge, spread_zeros
+from veracity.estimate.calibration import slope
+from veracity.estimate.calibration.calibration_tests import run_tests
+from veracity.estimate.calibration.cases import RANGES, Many, Two, prepared, ranges_of
+from veracity.estimate.calibration.verdict import blocks, judge, spread_zeros
 from veracity.formulas.differences import noncentrality_bound
+from veracity.records.verdict import Verdict
 
 NAMES = [f"class {j}" for j in range(10)]
 

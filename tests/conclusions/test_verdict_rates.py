@@ -11,7 +11,7 @@ import veracity as vc
 from bench._truth import draw, stated, truth
 from bench.sentences import cases
 from bench.verdict import LONG, MOST_FALSE, Row, calibrated, miscalibrated, share, sizes, wrong_words
-from veracity.estimate.per_class import per_class
+from veracity.estimate.calibration.per_class import per_class
 
 DRAWS = 40
 

@@ -12,8 +12,8 @@ import pytest
 
 from veracity import Tally, engines
 from veracity.cli import run
-from veracity.data import Forecasts
 from veracity.engines._sums import Job, Tallies
+from veracity.inputs import Forecasts
 from veracity.read import ReadOptions, read
 from veracity.state.plan import Plan
 from veracity.state.tally import total

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 from veracity.state import rows
 from veracity.state.rows import AnalysisRows, RunningRows, analysis_rows
 

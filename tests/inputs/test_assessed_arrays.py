@@ -12,8 +12,8 @@ import pytest
 
 import veracity as vc
 from tests.test_assessment import SCHEMA, draw, valid
-from veracity.data import Forecasts
-from veracity.data.verdict import Reason
+from veracity.inputs import Forecasts
+from veracity.records.verdict import Reason
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 from veracity.words.calibration import sentences
@@ -130,7 +130,7 @@ def test_a_frame_with_named_columns() -> None:
 
 def test_options_that_were_not_offered_enter_no_bin() -> None:
     p = np.array([[0.5, 0.5, np.nan], [0.2, 0.3, 0.5], [0.1, 0.9, np.nan]])
-    from veracity.data import prepare
+    from veracity.inputs import prepare
 
     for options in ({}, {"counts": [1, 1, 1]}, {"sample_weight": [1.0, 2.0, 3.0]}):
         a = vc.assess(prepare([0, 2, 1], p, absent=True, **options))

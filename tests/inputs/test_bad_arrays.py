@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 
 of = Forecasts.of
 NAN = float("nan")

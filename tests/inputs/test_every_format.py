@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 from veracity.read import ReadOptions, frame, read
 from veracity.read import open as open_source
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veracity.data import Forecasts, Names, check, merge, prepare, refuse
-from veracity.data.findings_of_input import MissingRows, Softmax
-from veracity.data.prepare import prepare_realised
+from veracity.inputs import Forecasts, Names, check, prepare, refuse
+from veracity.inputs.prepare import prepare_realised
 from veracity.kernels.result import Problem, tolerance
+from veracity.records.findings import merge
+from veracity.records.findings_of_input import MissingRows, Softmax
 
 of = Forecasts.of
 

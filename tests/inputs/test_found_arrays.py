@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from veracity import assess
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 
 N = 60
 RNG = np.random.default_rng(0)

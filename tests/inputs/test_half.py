@@ -15,7 +15,7 @@ import pytest
 
 import veracity as vc
 from veracity import kernels
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 from veracity.kernels.grid import grid
 from veracity.kernels.result import tolerance
 from veracity.read import ReadOptions, read

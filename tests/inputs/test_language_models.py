@@ -12,7 +12,7 @@ import pytest
 from tests.inputs import lm_logs as lm
 from veracity import read as reading
 from veracity.cli import run
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 from veracity.read import ReadOptions, read, recognise
 from veracity.read import open as open_source
 

@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from veracity.data import Forecasts, merge
+from veracity.inputs import Forecasts
 from veracity.read import Match, ReadOptions, read, recognise
 from veracity.read import open as open_source
 from veracity.read.roles import event_of
+from veracity.records.findings import merge
 
 
 def in_batches(source: Any, rows: int) -> list[Any]:

@@ -13,7 +13,7 @@ from veracity.read import ReadOptions, layouts, read, recognise
 ODDS = '''
 """Decimal odds of the event with its outcome."""
 
-from veracity.data import prepare
+from veracity.inputs import prepare
 from veracity.read.build import numbers_in
 from veracity.read.match import Match
 

@@ -11,7 +11,7 @@ import veracity as vc
 from tests.inputs.corpus.shapes import ANIMALS, K, P, Q, Y, classes, csv, lines, named
 from veracity import read
 from veracity.cli import run
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 from veracity.options import ReadOptions
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 from veracity.read import ReadOptions, read, recognise
 
 pytestmark = pytest.mark.shared

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 from veracity.options import canonical
 from veracity.read import ReadOptions, read, recognise
 from veracity.read import open as open_source

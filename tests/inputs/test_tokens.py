@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from veracity import assess
-from veracity.data import Forecasts
 from veracity.engines import Engine
 from veracity.engines._compare import count_paired
+from veracity.inputs import Forecasts
 from veracity.read import Match, ReadOptions, read, recognise
 from veracity.read.pairing import Paired
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from veracity import kernels
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 from veracity.kernels import forecast_hashes, scan
 from veracity.kernels.grid import grid
 from veracity.state.rows import _order, analysis_rows

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from veracity import assess, kernels
-from veracity.data import prepare
+from veracity.inputs import prepare
 from veracity.kernels import native
 from veracity.kernels.grid import grid
 from veracity.kernels.result import R

@@ -12,9 +12,9 @@ import veracity as vc
 from veracity import calibrators
 from veracity.calibrators import _dual_solver
 from veracity.calibrators.multiplicative import fit_chunks
-from veracity.data import Forecasts
-from veracity.estimate.ladder import losses
+from veracity.estimate.loss.ladder import losses
 from veracity.formulas.rules import rule as rule_of
+from veracity.inputs import Forecasts
 
 RS = [-0.9, -2 / 3, -0.3, 0.0, 0.5, 1.0, 1.5, 2.0]
 

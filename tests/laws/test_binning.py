@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from veracity.estimate.binning import EqualCountBinner, bin_starts, binned
+from veracity.estimate.means.binning import EqualCountBinner, bin_starts, binned
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from veracity import calibrators
-from veracity.data import Forecasts
-from veracity.estimate.ideal import ideal
+from veracity.estimate.loss.ideal import ideal
 from veracity.formulas.chain import PAIRS, Chain, corp
 from veracity.formulas.rules import rule as rule_of
+from veracity.inputs import Forecasts
 
 RS = [-2 / 3, -0.3, 0.0, 0.5, 1.0]
 

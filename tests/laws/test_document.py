@@ -196,7 +196,7 @@ def test_equal_cases_are_as_surprising_counted_as_repeated(n: int, p: list[float
 
 @pytest.mark.parametrize(("rows", "failing"), [(19, 2), (20, 1), (50, 1), (51, 0)])
 def test_intervals_of_equal_rows_fail_at_their_share_whatever_rounding_did_to_it(rows: int, failing: int) -> None:
-    from veracity.estimate.reported import Profile
+    from veracity.estimate.means.reported import Profile
 
     for k in (3, 7, 60, 200):
         found = Profile(Tally.of(np.zeros(rows, int), np.full((rows, k), 1.0 / k), labels=list(range(k)))).failures
@@ -213,7 +213,7 @@ def test_which_of_equal_probabilities_come_first_decides_no_sentence() -> None:
 
 
 def test_draws_of_what_varies_by_rounding_alone_are_made() -> None:
-    from veracity.estimate.cases import normal
+    from veracity.estimate.calibration.cases import normal
 
     covariance = np.array([[900.0, 4e-14], [4e-14, 1e-30]])  # by rounding, a correlation beyond 1
     drawn = normal(covariance, np.random.default_rng(0))
@@ -231,7 +231,7 @@ def test_weights_have_no_scale_at_the_edge_of_rounding(kind: str) -> None:
 
 
 def test_chance_in_a_bin_of_half_a_row_does_not_hang_on_its_last_digit() -> None:
-    from veracity.estimate.binning import binned_calibration_errors
+    from veracity.estimate.means.binning import binned_calibration_errors
 
     of, sums = np.array([0]), np.array([[5.0], [2.0], [1.5]])
     below, half, above = (

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 import veracity as vc
-from veracity.estimate.cases import prepared
-from veracity.estimate.slope import removable_share
+from veracity.estimate.calibration.cases import prepared
+from veracity.estimate.calibration.slope import removable_share
 from veracity.formulas.differences import shrunk_means
 from veracity.formulas.intervals import consistency_band, quantile, wilson
 from veracity.state.plan import Plan

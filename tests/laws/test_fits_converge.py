@@ -7,7 +7,7 @@ import pytest
 
 from veracity import calibrators
 from veracity.calibrators import temperature
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 
 # The optimum is flat: at 1e-12 of it the loss does not change, but sums in another order differ by 1e-16 each.
 SAME = 1e-11

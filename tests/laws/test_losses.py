@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from veracity import calibrators
-from veracity.data import Forecasts
-from veracity.estimate.decomposition import PROFILE_R, adjustment, corp, decomposed_profile, decomposition
-from veracity.estimate.ladder import chance_of_adjustment, losses
-from veracity.estimate.recalibration import recalibration
+from veracity.estimate.loss.decomposition import PROFILE_R, adjustment, corp, decomposed_profile, decomposition
+from veracity.estimate.loss.ladder import chance_of_adjustment, losses
+from veracity.estimate.loss.recalibration import recalibration
 from veracity.formulas.rules import rule as rule_of
+from veracity.inputs import Forecasts
 
 RULES = ("log", "brier", -0.5, 0.5)
 
@@ -51,7 +51,7 @@ def test_crossfitted_losses_add_up_and_are_not_negative(fitted, rule):
 
 def test_an_upper_end_from_elsewhere_and_the_score_of_all_rows_are_used(fitted):
     f, found = fitted
-    from veracity.data.reading import Reading
+    from veracity.records.reading import Reading
 
     made = losses(f, "log", found, upper=0.7, score=Reading(0.9, 0.8, 1.0))
     assert made.CL.high == 0.7

@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 
 from veracity import calibrators
 from veracity.calibrators.bins import equal_population_edges
-from veracity.data import Forecasts
-from veracity.estimate.ideal import ideal
+from veracity.estimate.loss.ideal import ideal
+from veracity.inputs import Forecasts
 
 NAMES = calibrators.names()
 ON_ROWS = [name for name in NAMES if name != "grouped"]  # `grouped` knows the fitted rows only

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import veracity as vc
-from veracity.estimate.measured import NOT_PROPER, WORSE
+from veracity.estimate.means.measured import NOT_PROPER, WORSE
 from veracity.formulas.means import mean_of_score
 from veracity.formulas.rules import rule as rule_of
 

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import veracity as vc
-from veracity.estimate.verdict import judge
+from veracity.estimate.calibration.verdict import judge
 
 Floats = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 import veracity as vc
-from veracity.data import Forecasts
-from veracity.estimate.folds import FOLDS, folds
-from veracity.estimate.recalibration import soft_rows
+from veracity.estimate.loss.folds import FOLDS, folds
+from veracity.estimate.loss.recalibration import soft_rows
+from veracity.inputs import Forecasts
 
 Floats = NDArray[np.float64]
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from veracity.data import Forecasts
-from veracity.estimate.folds import FOLDS, folds
-from veracity.estimate.ladder import losses
-from veracity.estimate.recalibration import mixture_weights, recalibration, select
+from veracity.estimate.loss.folds import FOLDS, folds
+from veracity.estimate.loss.ladder import losses
+from veracity.estimate.loss.recalibration import mixture_weights, recalibration, select
+from veracity.inputs import Forecasts
 from veracity.state.content import forecast_hashes
 
 RULES = ("log", "brier", 0.5)
@@ -175,7 +175,7 @@ def test_large_samples_are_fitted_on_whole_forecasts():
     p = rng.random(30_000)
     p = np.concatenate([p, p[:10_000]])
     f = Forecasts(p, (rng.random(len(p)) < p).astype(int), (0, 1))
-    from veracity.estimate.recalibration import MOST_ROWS, fit_rows
+    from veracity.estimate.loss.recalibration import MOST_ROWS, fit_rows
 
     chosen = fit_rows(forecast_hashes(f), 2)
     assert 0.95 * MOST_ROWS < chosen.sum() <= MOST_ROWS

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, foldnorm
 
-from veracity.estimate.binning import bin_sums, binned_calibration_errors
-from veracity.estimate.row_sums import power_moments, true_cells
+from veracity.estimate.means.binning import bin_sums, binned_calibration_errors
+from veracity.estimate.means.row_sums import power_moments, true_cells
 from veracity.state.tally import Tally
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from veracity import calibrators
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 
 
 def drawn(n: int, k: int, seed: int = 1) -> Forecasts:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veracity import Plan, Tally, assess, read
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 from veracity.kernels import Histogram
 from veracity.state.tally import total
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import veracity as vc
-from veracity.data import Finding
+from veracity.records.findings import Finding
 from veracity.results.assessment import Assessment
 
 

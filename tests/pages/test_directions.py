@@ -10,9 +10,9 @@ import pytest
 
 import veracity as vc
 from veracity import PredictionTable, show, words
-from veracity.data.comparison import ComparisonRecord, PairDifference
-from veracity.data.reading import Reading
-from veracity.data.records import Baseline, Gain, Scores, Skill
+from veracity.records.comparison import ComparisonRecord, PairDifference
+from veracity.records.reading import Reading
+from veracity.records.sections import Baseline, Gain, Scores, Skill
 from veracity.show.blocks import Sentence, walk
 from veracity.show.cells import Table
 

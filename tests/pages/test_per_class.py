@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from veracity.estimate.per_class import per_class
+from veracity.estimate.calibration.per_class import per_class
 from veracity.formulas.differences import holm
 from veracity.kernels import Histogram
 

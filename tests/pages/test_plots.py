@@ -15,10 +15,10 @@ import pytest
 
 import veracity as vc
 from veracity import plots, words
-from veracity.data import records as r
-from veracity.data.reading import Reading
 from veracity.formulas.distributions import CoupledNormal
 from veracity.plots import _style as style
+from veracity.records import sections as r
+from veracity.records.reading import Reading
 from veracity.results.assess import Assessments
 from veracity.state.plan import Plan
 

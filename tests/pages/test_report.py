@@ -16,14 +16,14 @@ import pytest
 
 import veracity as vc
 from veracity import PredictionTable, plots, show
-from veracity.data import Forecasts
-from veracity.data import records as r
-from veracity.data.findings_of_input import MissingRows
-from veracity.data.papers import Papers
-from veracity.data.reading import Reading, unknown
-from veracity.data.stability import Group
+from veracity.inputs import Forecasts
 from veracity.measures import scores
 from veracity.plots._offline import inline_json
+from veracity.records import sections as r
+from veracity.records.findings_of_input import MissingRows
+from veracity.records.papers import Papers
+from veracity.records.reading import Reading, unknown
+from veracity.records.stability import Group
 from veracity.results.assess import Assessments
 from veracity.show import html
 from veracity.show.models import ends

@@ -17,12 +17,12 @@ from rich.cells import cell_len
 
 import veracity as vc
 from veracity import PredictionTable, measures, plots, show, words
-from veracity.data import records as r
-from veracity.data.findings_of_input import OneOutcome, RescaledRows
-from veracity.data.reading import Reading
-from veracity.data.stability import Difference, Drift, GroupCalibration, GroupShift, PValue
-from veracity.data.verdict import CurvatureTest, ShapeTest
 from veracity.measures import Measure, scores
+from veracity.records import sections as r
+from veracity.records.findings_of_input import OneOutcome, RescaledRows
+from veracity.records.reading import Reading
+from veracity.records.stability import Difference, Drift, GroupCalibration, GroupShift, PValue
+from veracity.records.verdict import CurvatureTest, ShapeTest
 from veracity.results.assess import Assessments
 from veracity.show import markdown, terminal
 from veracity.show.blocks import Cards, Chart, Details, Heading, Sentence, walk

@@ -7,9 +7,9 @@ import pytest
 
 from papers import kf15
 from veracity import calibrators
-from veracity.data import Forecasts
-from veracity.estimate.ladder import losses as exact_losses
+from veracity.estimate.loss.ladder import losses as exact_losses
 from veracity.formulas.chain import PAIRS, Chain
+from veracity.inputs import Forecasts
 from veracity.simulate import random_task
 
 PRINTED = 5e-4  # half a unit of the third digit

@@ -15,8 +15,8 @@ from scipy.special import digamma, gammaln
 
 import veracity as vc
 from papers._population import Population
-from veracity.data import Forecasts
-from veracity.estimate import curves
+from veracity.estimate.means import curves
+from veracity.inputs import Forecasts
 from veracity.simulate import EXAMPLES, simulate
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally

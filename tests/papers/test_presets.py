@@ -11,7 +11,7 @@ import pytest
 import veracity as vc
 from veracity import Tally
 from veracity.cli import run
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 from veracity.simulate import simulate
 
 MEANS = ("decisiveness", "geometric_accuracy", "robustness")

@@ -10,7 +10,7 @@ import pytest
 from papers import Options
 from papers._readings import READINGS, readings, section
 from veracity import assess
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 from veracity.simulate import _network, simulate
 
 PICKS_568, PICKS_605 = 1.80, 1.92  # strengths of the simulation that give these shares of correct picks

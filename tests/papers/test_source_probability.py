@@ -14,8 +14,8 @@ from scipy.special import digamma
 from sklearn.isotonic import IsotonicRegression
 
 from papers._population import Population
-from veracity.data import Forecasts
-from veracity.estimate import curves
+from veracity.estimate.means import curves
+from veracity.inputs import Forecasts
 from veracity.simulate import EXAMPLES, simulate
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally

@@ -25,7 +25,7 @@ import numpy as np
 
 import veracity as vc
 from veracity import calibrators
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 
 Target = Callable[[Random], None]
 

@@ -14,9 +14,10 @@ import pytest
 
 import veracity as vc
 from veracity import calibrators, engines
-from veracity.data import Finding, Forecasts
-from veracity.data.findings_of_input import MissingRows, OneOutcome
+from veracity.inputs import Forecasts
 from veracity.read import read
+from veracity.records.findings import Finding
+from veracity.records.findings_of_input import MissingRows, OneOutcome
 from veracity.state.packing import pack
 
 

@@ -21,7 +21,7 @@ import pytest
 
 import veracity as vc
 from veracity import engines
-from veracity.data import whole_files
+from veracity.files import whole_files
 
 OLD, NEW = b"old " * 5000, b"new " * 70_000
 MARK = "/here-it-begins"
@@ -158,7 +158,7 @@ def test_a_disk_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path
 
 SHARED = """
 import sys, time
-from veracity.data.whole_files import write_whole
+from veracity.files.whole_files import write_whole
 end = time.time() + 2
 while time.time() < end:
     write_whole(sys.argv[1], sys.argv[2].encode() * 100_000)

@@ -18,8 +18,8 @@ from veracity import calibrators
 from veracity.calibrators._feasibility import levels, whole_capacities
 from veracity.calibrators._grouping import row_mass
 from veracity.calibrators.coherent import nearest_in_simplex
-from veracity.data import Forecasts
 from veracity.formulas.distributions import _digamma_step, _log_gamma_excess
+from veracity.inputs import Forecasts
 from veracity.read import ReadOptions, build, frame, read, recognise
 from veracity.read.files import WeightsFile
 from veracity.read.layouts import lm_eval

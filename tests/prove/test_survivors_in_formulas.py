@@ -11,10 +11,10 @@ from scipy.special import expit
 from veracity.calibrators import equal_rows, multiplicative
 from veracity.calibrators._logistic import applied, logistic, minimise
 from veracity.calibrators._softmax import full_fit, softmax
-from veracity.data import Forecasts
 from veracity.formulas.differences import noncentrality_bound
 from veracity.formulas.distributions import _log_gamma_excess
 from veracity.formulas.intervals import wilson
+from veracity.inputs import Forecasts
 from veracity.state.pairs import Moments
 from veracity.state.tally import Tally
 

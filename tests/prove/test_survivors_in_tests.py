@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 
 import veracity as vc
-from veracity.data import Forecasts
-from veracity.data.reading import Reading
-from veracity.estimate import stability
-from veracity.estimate.bootstrap import Bootstrap
-from veracity.estimate.calibration_tests import run_tests
-from veracity.estimate.cases import RANGES, cases_of, prepared, ranges_of
-from veracity.estimate.components import shortfall
-from veracity.estimate.expected import expected_score
-from veracity.estimate.paired import Scorer
-from veracity.estimate.recalibration import recalibration
-from veracity.estimate.scores import auc
-from veracity.estimate.source import source_means
-from veracity.estimate.verdict import _shape, _where
-from veracity.estimate.windows import drifts
+from veracity.estimate.calibration.calibration_tests import run_tests
+from veracity.estimate.calibration.cases import RANGES, cases_of, prepared, ranges_of
+from veracity.estimate.calibration.verdict import _shape, _where
+from veracity.estimate.comparison.components import shortfall
+from veracity.estimate.comparison.paired import Scorer
+from veracity.estimate.groups_and_time import stability
+from veracity.estimate.groups_and_time.windows import drifts
+from veracity.estimate.loss.recalibration import recalibration
+from veracity.estimate.means.bootstrap import Bootstrap
+from veracity.estimate.means.expected import expected_score
+from veracity.estimate.means.scores import auc
+from veracity.estimate.means.source import source_means
 from veracity.formulas.rules import power
+from veracity.inputs import Forecasts
+from veracity.records.reading import Reading
 from veracity.state.pairs import Pairs
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from veracity.cli._output import OutputFiles
-from veracity.data import whole_files
-from veracity.data.whole_files import Unfinished, write_whole
+from veracity.files import whole_files
+from veracity.files.whole_files import Unfinished, write_whole
 
 BEGIN = """
 import sys, time

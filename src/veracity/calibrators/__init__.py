@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from veracity.data import Forecasts
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
+from veracity.inputs import Forecasts
 
 from ._feasibility import InfeasibleTarget
 from ._fitted import SCHEMA, Fitted

@@ -14,10 +14,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from veracity.data import Forecasts
+from veracity.calibrators._fitted import as_rows, blocks
+from veracity.inputs import Forecasts
+from veracity.types import Array
 
 from ._feasibility import InfeasibleTarget
-from ._fitted import Array, as_rows, blocks
 
 Chunks = Callable[[], Iterable[tuple[Array, Array]]]  # a pass: rows (m, k) with their shares of the whole mass
 Sums = tuple[Any, ...]  # of arrays, or of anything that adds

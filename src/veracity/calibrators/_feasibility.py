@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ._fitted import Array
+from veracity.types import Array
 
 TOLERANCE = 1e-9  # of mass, where target and weights are not whole numbers of rows
 MOST_ENTRIES = 20_000_000  # of patterns; beyond, the solver itself detects infeasibility

@@ -9,10 +9,9 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[Any]
-Ints = NDArray[np.int64]
+from veracity.types import Array
 
 SCHEMA = "veracity/map/1"
 BLOCK = 1 << 17  # entries handled at a time: a few copies of a block stay in cache

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from veracity.data import Forecasts
+from veracity.calibrators._fitted import as_rows, blocks
 from veracity.formulas import intervals
-
-from ._fitted import Array, as_rows, blocks
+from veracity.inputs import Forecasts
+from veracity.types import Array
 
 MOST_COPIES = 1 << 22
 

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from veracity.data import Finding, Forecasts
-from veracity.data import findings_of_results as of_results
+from veracity.inputs import Forecasts
+from veracity.records import findings_of_results as of_results
+from veracity.records.findings import Finding
+from veracity.types import Array
 
 from ._dual_solver import Chunks, in_memory, moments
-from ._fitted import Array
 from ._target import checked_target
 from .multiplicative import tilt
 

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.special import expit
 
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
+from veracity.types import Array
 
-from ._fitted import Array
 from ._grouping import normalised
 
 Fit = TypeVar("Fit")

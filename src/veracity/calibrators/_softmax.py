@@ -6,9 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from veracity.data import Forecasts
+from veracity.calibrators._fitted import as_rows
+from veracity.inputs import Forecasts
+from veracity.types import Array
 
-from ._fitted import Array, as_rows
 from ._grouping import row_mass
 from ._logistic import Curvature, Measured, logs, minimise
 

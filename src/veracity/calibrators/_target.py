@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from veracity.formulas.domain import numbers
+from veracity.types import Array
 
 from ._dual_solver import Chunks, narrowed, summed
 from ._feasibility import blocks_of_support
-from ._fitted import Array
 
 
 def checked_target(target: ArrayLike, classes: tuple[Any, ...]) -> Array:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from veracity.data import Forecasts
+from veracity.calibrators._fitted import Formula
+from veracity.inputs import Forecasts
+from veracity.types import Array
 
-from ._fitted import Array, Formula
 from ._grouping import row_mass
 from ._logistic import applied, logistic, logs, one_versus_rest
 

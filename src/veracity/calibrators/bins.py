@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from veracity.data import Forecasts
+from veracity.calibrators._fitted import Fitted, as_rows, blocks, checked_rows
+from veracity.inputs import Forecasts
 from veracity.state.content import Hashes, class_keys
+from veracity.types import Array, Ints
 
-from ._fitted import Array, Fitted, Ints, as_rows, blocks, checked_rows
 from ._grouping import class_means, effective_rows
 
 FEWEST, MOST = 5, 50  # bins when their number is not given

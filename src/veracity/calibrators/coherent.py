@@ -14,11 +14,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from veracity.data import Forecasts
+from veracity.calibrators._fitted import Formula
 from veracity.formulas.rules import power
+from veracity.inputs import Forecasts
+from veracity.types import Array
 
 from ._dual_solver import Chunks, in_memory, laplacian_direction, solve, summed
-from ._fitted import Array, Formula
 from ._target import Task, blocks_and_levels
 from .multiplicative import log_weights, tilt
 

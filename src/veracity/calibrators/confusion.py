@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from veracity.data import Forecasts
+from veracity.calibrators._fitted import Formula, as_rows
+from veracity.inputs import Forecasts
+from veracity.types import Array
 
-from ._fitted import Array, Formula, as_rows
 from ._grouping import row_mass
 
 LABEL = "confusion map"

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from veracity.data import Forecasts
-
-from ._fitted import Array, Formula
+from veracity.calibrators._fitted import Formula
+from veracity.inputs import Forecasts
+from veracity.types import Array
 
 LABEL = "minimum probability"
 

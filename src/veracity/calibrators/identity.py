@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from veracity.data import Forecasts
-
-from ._fitted import Array, Formula
+from veracity.calibrators._fitted import Formula
+from veracity.inputs import Forecasts
+from veracity.types import Array
 
 
 @dataclass(frozen=True, eq=False)

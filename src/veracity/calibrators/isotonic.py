@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veracity.data import Forecasts
+from veracity.calibrators._fitted import Formula
 from veracity.formulas.isotonic import pooled_blocks
+from veracity.inputs import Forecasts
+from veracity.types import Array
 
-from ._fitted import Array, Formula
 from ._logistic import applied, one_versus_rest
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 from veracity.state.content import class_order
 
 from . import bins as plain

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from veracity.data import Forecasts
+from veracity.calibrators._fitted import Fitted, as_rows, checked_rows
+from veracity.inputs import Forecasts
+from veracity.types import Array
 
 from . import grouped
-from ._fitted import Array, Fitted, as_rows, checked_rows
 from ._grouping import equal_rows, row_mass, smoothed
 
 LABEL = "frequencies of equal forecasts"

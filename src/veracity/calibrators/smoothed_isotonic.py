@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 
 from . import isotonic
 from ._grouping import row_mass

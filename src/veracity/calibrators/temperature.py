@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veracity.data import Forecasts
-
-from ._fitted import Array, Formula, as_rows, blocks
+from veracity.calibrators._fitted import Formula, as_rows, blocks
+from veracity.inputs import Forecasts
+from veracity.types import Array
 
 LABEL = "temperature scaling"
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veracity.data import Forecasts
+from veracity.calibrators._fitted import Formula
+from veracity.inputs import Forecasts
+from veracity.types import Array
 
-from ._fitted import Array, Formula
 from ._logistic import Curvature, Measured, logs, minimise
 from ._softmax import log_scores, softmax
 

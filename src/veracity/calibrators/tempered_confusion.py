@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veracity.data import Forecasts
+from veracity.calibrators._fitted import Formula
+from veracity.inputs import Forecasts
+from veracity.types import Array
 
 from . import temperature
-from ._fitted import Array, Formula
 from ._grouping import row_mass
 from .confusion import exchange
 from .temperature import sharpened

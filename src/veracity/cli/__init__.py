@@ -116,7 +116,7 @@ def run(arguments: Sequence[str]) -> int:
     except click.ClickException as error:
         return _say(error.format_message())
     except ModuleNotFoundError as missing:
-        from veracity.data.extras import remedy
+        from veracity.extras import remedy
 
         return _say(remedy(missing) or f"this should not happen: {missing}")
     except MemoryError:

@@ -14,7 +14,7 @@ from veracity.cli._output import OutputFiles, check_outputs, files_read, to_stdo
 from veracity.cli._progress import ProgressBar
 
 if TYPE_CHECKING:
-    from veracity.data.files_read import FilesRead
+    from veracity.files.files_read import FilesRead
     from veracity.results.assessment import Assessment
     from veracity.results.comparison import Comparison
 

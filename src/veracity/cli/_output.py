@@ -16,15 +16,15 @@ import click
 from veracity.cli._options import Outputs, Request
 
 if TYPE_CHECKING:
-    from veracity.data.files_read import FilesRead
-    from veracity.data.whole_files import Unfinished
+    from veracity.files.files_read import FilesRead
+    from veracity.files.whole_files import Unfinished
 
 PAGES = (".html", ".htm", ".pdf")
 
 
 def files_read(request: Request | None = None, *names: str | None) -> FilesRead:
     """Return the files that a request reads and those of further names, folders and globs expanded."""
-    from veracity.data.files_read import FilesRead
+    from veracity.files.files_read import FilesRead
     from veracity.read.paths import expanded
 
     given = [name for name in names if name]
@@ -69,7 +69,7 @@ def check_files(named: Mapping[str, str | Path | None], read: FilesRead, force: 
 
     `named`: {option: path}; "-" is standard output. `state`: the file of the run's own state, which it may replace.
     """
-    from veracity.data.files_read import place_of
+    from veracity.files.files_read import place_of
 
     files = {option: path for option, path in named.items() if path is not None and str(path) != "-"}
     seen: dict[Any, str] = {}
@@ -146,7 +146,7 @@ class OutputFiles:
         write(self._begun(path, folder=True).path)
 
     def _begun(self, path: str | Path, *, folder: bool = False) -> Unfinished:
-        from veracity.data.whole_files import Unfinished
+        from veracity.files.whole_files import Unfinished
 
         if self._read is not None:
             self._read.refuse(path)

@@ -18,7 +18,7 @@ from veracity.options import READING
 
 if TYPE_CHECKING:
     from veracity.calibrators import Fitted
-    from veracity.data.files_read import FilesRead
+    from veracity.files.files_read import FilesRead
     from veracity.read import Source
     from veracity.results.recalibration_job import RecalibrationJob
 
@@ -81,9 +81,9 @@ def one_model(
                 f"{option.typed_as} has no effect: a map is one for all rows\n"
                 "  leave it out; for rows of one kind, a map of their own:  --where COL=VALUE"
             )
-    from veracity.data.findings_of_input import DependentRows
     from veracity.read.paths import listed
     from veracity.read.unlabelled import NoForecasts, options_of_forecasts, options_without_outcomes
+    from veracity.records.findings_of_input import DependentRows
     from veracity.results.recalibration_job import RecalibrationJob
 
     engine, files, reading = engine_of(request, working), listed(list(request.files)), request.reading
@@ -144,7 +144,7 @@ def write(model: RecalibrationJob, fitted: Fitted, output: str, files: OutputFil
 
 def warn_of_changes(model: RecalibrationJob) -> None:
     """Warn of rows that are missing or changed in the output, and of replaced columns."""
-    from veracity.data.findings_of_input import RescaledRows, RowsLeftOut, SkippedFiles, SoftOutcomes
+    from veracity.records.findings_of_input import RescaledRows, RowsLeftOut, SkippedFiles, SoftOutcomes
 
     tally = model.tally
     names = {*(["label"] * model.source.layout.labelled), *model.numbered, *(f"p_{name}" for name in tally.classes)}

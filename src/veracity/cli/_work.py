@@ -87,7 +87,7 @@ def _comparison(
     """Return the comparison of paired models."""
     from veracity.engines import assessments
     from veracity.engines._compare import count_paired
-    from veracity.estimate.compare import Dependence
+    from veracity.estimate.comparison.compare import Dependence
     from veracity.results.compare import comparison
     from veracity.state.plan import Plan
 
@@ -158,7 +158,7 @@ def _inputs(request: Request) -> dict[str, list[File]]:
 
 def _provenance(request: Request, engine: Engine, data: Sequence[File] | str) -> Mapping[str, Any]:
     """Return the command, its files and input options, and name, size and hash of every file."""
-    from veracity.data.records import Given
+    from veracity.records.sections import Given
 
     typed = click.get_current_context().find_root().obj or {}
     inputs: Iterable[dict[str, Any]] = [{"path": data}] if isinstance(data, str) else map(_facts, data)

@@ -78,7 +78,7 @@ def advised(tally: Tally) -> Fitted:
 
 def best(tally: Tally) -> Fitted:
     """Return the map with the largest cross-validated gain, fitted on all rows."""
-    from veracity.estimate.remedies import best_map
+    from veracity.estimate.calibration.remedies import best_map
 
     found = best_map(tally.rows)
     if found is None:

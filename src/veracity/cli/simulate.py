@@ -11,7 +11,7 @@ from veracity.cli._options import CASES, FORCE, OUTPUT, Command, Option
 from veracity.cli._output import OutputFiles, check_file
 
 if TYPE_CHECKING:
-    from veracity.data import Forecasts
+    from veracity.inputs import Forecasts
 
 ENDINGS = (".csv", ".parquet")
 

@@ -109,8 +109,8 @@ class Engine:
 
     def count(self, source: Source, plan: Plan | None = None, **how: Any) -> Tallies:
         """Return the tally of each model, in one pass; `how` are options of `total`."""
-        from veracity.data.check import EXPLAINED
         from veracity.engines._sums import Tallies
+        from veracity.inputs.check import EXPLAINED
         from veracity.state.plan import Plan
 
         plan = plan or Plan()

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from veracity.data import Finding, Forecasts
-from veracity.data import findings_of_input as of_input
-from veracity.data.check import EXPLAINED
+from veracity.inputs import Forecasts
+from veracity.inputs.check import EXPLAINED
 from veracity.read.pairing import Keys, cases_of, keys_of_ids, mixed
+from veracity.records import findings_of_input as of_input
+from veracity.records.findings import Finding
 
 MOST_CASES = 1 << 25  # of all models together, where they are paired by id
 MOST_IDS = 1 << 23  # rows whose ids are compared; 64 MB

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from veracity.data.whole_files import write_whole
+from veracity.files.whole_files import write_whole
 from veracity.read import Part, ReadOptions
 from veracity.state.accumulator import Accumulator
 from veracity.state.plain_bytes import dumps_checked, loads_checked

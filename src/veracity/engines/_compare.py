@@ -11,7 +11,7 @@ import numpy as np
 
 from veracity.engines import Engine
 from veracity.engines._sums import Tallies
-from veracity.estimate.paired import Scorer
+from veracity.estimate.comparison.paired import Scorer
 from veracity.read.pairing import Paired, with_file
 from veracity.read.parts import Batch
 from veracity.results.compare import scorer_of

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from veracity.data import Finding, Forecasts, check, merge
-from veracity.data import findings_of_input as of_input
-from veracity.data.findings import FIRST
-from veracity.data.findings_of_input import without_empty
-from veracity.data.places import decoded
 from veracity.engines._cases import CaseIndex
+from veracity.inputs import Forecasts, check
+from veracity.inputs.places import decoded
 from veracity.read import Source
 from veracity.read.pairing import Paired, with_file
 from veracity.read.parts import Batch
+from veracity.records import findings_of_input as of_input
+from veracity.records.findings import FIRST, Finding, merge
+from veracity.records.findings_of_input import without_empty
 from veracity.state.accumulator import Accumulator
 from veracity.state.packing import packed_finding, stored_finding
 from veracity.state.plain_bytes import dumps, loads

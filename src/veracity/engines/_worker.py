@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from veracity import read
-from veracity.data import Forecasts
 from veracity.engines import local
 from veracity.engines._sums import Job
+from veracity.inputs import Forecasts
 from veracity.read import Part, ReadOptions, Source
 from veracity.read.parts import PART_BYTES, Batch
 from veracity.read.paths import listed

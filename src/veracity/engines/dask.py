@@ -16,9 +16,9 @@ from dask.callbacks import Callback
 from dask.delayed import Delayed, delayed
 from distributed import Client, KilledWorker, default_client, get_worker
 
-from veracity.data import Forecasts
 from veracity.engines._sums import Job, merged
 from veracity.engines._worker import FAN, PartsDone, count, grouped, open_for_workers
+from veracity.inputs import Forecasts
 from veracity.read import Match, Part, ReadOptions, Source
 from veracity.read.parts import source_of_frame
 from veracity.state.accumulator import Accumulator, Progress

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from veracity.estimate.calibration import calibration_error, reliability
-from veracity.estimate.conclusion import nothing, surprises, verdict
-from veracity.estimate.decomposition import adjustment, corp, decomposed_profile, decomposition
-from veracity.estimate.expected import expected_at, expected_score
+from veracity.estimate.calibration.conclusion import nothing, surprises, verdict
+from veracity.estimate.calibration.fix import advice
+from veracity.estimate.calibration.per_class import per_class
+from veracity.estimate.calibration.reliability import calibration_error, reliability
+from veracity.estimate.calibration.remedies import remedies
+from veracity.estimate.calibration.repeated import forecasts_as_clusters, repeated_rows
 from veracity.estimate.findings import findings
-from veracity.estimate.fix import advice
-from veracity.estimate.groups import group
-from veracity.estimate.ideal import ideal
-from veracity.estimate.ladder import losses, no_losses
-from veracity.estimate.measured import score_at
-from veracity.estimate.per_class import per_class
-from veracity.estimate.profile import risk_profile
-from veracity.estimate.published import measured_by
-from veracity.estimate.recalibration import recalibration
-from veracity.estimate.remedies import remedies
-from veracity.estimate.repeated import forecasts_as_clusters, repeated_rows
-from veracity.estimate.reported import NOT_MEASURABLE
-from veracity.estimate.scores import baseline, no_scores, scores, skill
-from veracity.estimate.source import source_divergence, source_means, with_source
-from veracity.estimate.windows import drifts, windows
+from veracity.estimate.groups_and_time.groups import group
+from veracity.estimate.groups_and_time.windows import drifts, windows
+from veracity.estimate.loss.decomposition import adjustment, corp, decomposed_profile, decomposition
+from veracity.estimate.loss.ideal import ideal
+from veracity.estimate.loss.ladder import losses, no_losses
+from veracity.estimate.loss.recalibration import recalibration
+from veracity.estimate.means.expected import expected_at, expected_score
+from veracity.estimate.means.measured import score_at
+from veracity.estimate.means.profile import risk_profile
+from veracity.estimate.means.published import measured_by
+from veracity.estimate.means.reported import NOT_MEASURABLE
+from veracity.estimate.means.scores import baseline, no_scores, scores, skill
+from veracity.estimate.means.source import source_divergence, source_means, with_source
 
 __all__ = [
     "NOT_MEASURABLE",

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from veracity.data import Finding
-from veracity.data import findings_of_input as of_input
-from veracity.data import findings_of_results as of_results
-from veracity.data.findings import first_rows
-from veracity.data.records import Scores
-from veracity.estimate.reported import Entries
+from veracity.estimate.means.reported import Entries
 from veracity.kernels.result import MANY
+from veracity.records import findings_of_input as of_input
+from veracity.records import findings_of_results as of_results
+from veracity.records.findings import Finding, first_rows
+from veracity.records.sections import Scores
 from veracity.state.tally import Tally
 
 SURPRISES, SURPRISES_SHARE = 5, 0.1  # the largest ones, and their share of the log loss before it is a finding

@@ -14,9 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
-from veracity.formulas.domain import Array
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
+from veracity.types import Array
 
 Rule = str | float | ScoringRule
 

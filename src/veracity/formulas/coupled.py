@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from veracity.formulas import domain
-from veracity.formulas.domain import Array
+from veracity.types import Array
 
 TINY = 1e-150  # a smaller deformation changes nothing, and its products would leave the normal floats
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from veracity.types import Floats
 
 from . import domain
-
-Floats = NDArray[np.float64]
 
 FEWEST_COSINES = 4
 LARGE = 1e4  # beyond, the normal approximation gives the bound of a noncentrality to three digits

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from veracity.formulas import domain
 from veracity.formulas.coupled import checked_coupling, log_ratio, power_ratio, risk_from_coupling
-from veracity.formulas.domain import Array
+from veracity.types import Array
 
 Draws = np.random.Generator | np.random.RandomState | int | None
 

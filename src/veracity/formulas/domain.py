@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[Any]
+from veracity.types import Array
 
 ROW_SUM_TOLERANCE = 1e-3  # enough to catch a wrong scale or axis; `Forecasts` decides how exact rows must be
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from veracity.types import Floats, Ints
 
 EQUAL = 1e-12  # levels this close, as a share of themselves, differ by rounding alone and are one level
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from veracity.formulas import domain
 from veracity.formulas.coupled import risk_exp, risk_log
-from veracity.formulas.domain import Array
+from veracity.types import Array
 
 ROBUST = -2 / 3
 R_GRID: Array = (np.arange(37) - 18) / 9  # −2 + i/9, rounded once, so that −2/3, 0 and 1 are hit exactly

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from veracity.formulas import domain
-from veracity.formulas.domain import Array
 from veracity.formulas.means import power_log
+from veracity.types import Array
 
 Rows = Callable[[Array], Array]
 Pairs = Callable[[Array, Array], Array]

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from veracity.formulas import domain
-from veracity.formulas.domain import Array
 from veracity.formulas.rules import ScoringRule, rule
+from veracity.types import Array
 
 _LOG = rule("log")
 

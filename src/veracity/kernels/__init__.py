@@ -10,7 +10,8 @@ import numpy as np
 from veracity.kernels import reference
 from veracity.kernels.grid import Grid
 from veracity.kernels.hashes import forecast_hashes
-from veracity.kernels.result import Array, Histogram, Pass, tolerance
+from veracity.kernels.result import Histogram, Pass, tolerance
+from veracity.types import Array
 
 __all__ = ["NAME", "Histogram", "Pass", "forecast_hashes", "scan"]
 

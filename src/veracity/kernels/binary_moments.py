@@ -14,8 +14,9 @@ import numpy as np
 from veracity.kernels import _native  # type: ignore[attr-defined]
 from veracity.kernels.grid import Grid
 from veracity.kernels.refined_grid import refined_grid
-from veracity.kernels.result import PROBLEMS, Array, Histogram, Pass, Problem
+from veracity.kernels.result import PROBLEMS, Histogram, Pass, Problem
 from veracity.kernels.series import SUMS, Realised
+from veracity.types import Array
 
 WHOLE = ("count", "log", "brier")  # sums that a pass has for each outcome
 

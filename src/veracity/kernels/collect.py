@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from veracity.kernels.result import FIRST, LOWEST, PROBLEMS, Array, Histogram, Problem
+from veracity.kernels.result import FIRST, LOWEST, PROBLEMS, Histogram, Problem
+from veracity.types import Array
 
 
 class Problems:

@@ -12,7 +12,7 @@ from functools import cache, cached_property, lru_cache
 
 import numpy as np
 
-from veracity.kernels.result import Array
+from veracity.types import Array
 
 FINE = 10  # mantissa bits from 2^-14 up
 TINY = 6  # mantissa bits below

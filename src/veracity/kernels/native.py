@@ -12,7 +12,8 @@ import numpy as np
 from veracity.kernels import _native  # type: ignore[attr-defined]
 from veracity.kernels.binary_moments import BinaryMomentCounter
 from veracity.kernels.grid import COARSE, Grid
-from veracity.kernels.result import FIRST, LOWEST, MANY, PROBLEMS, Array, Histogram, Histograms, Pass, Problem
+from veracity.kernels.result import FIRST, LOWEST, MANY, PROBLEMS, Histogram, Histograms, Pass, Problem
+from veracity.types import Array
 
 # Rows up to which clearing the histograms of every class would cost more than counting class by class in one.
 HELD = 3 << 14

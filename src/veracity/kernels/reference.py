@@ -8,7 +8,8 @@ import numpy as np
 
 from veracity.kernels.collect import Counter, Lowest, Problems, RowWeights, dot, times
 from veracity.kernels.grid import Grid
-from veracity.kernels.result import MANY, TINY, Array, Histogram, Pass
+from veracity.kernels.result import MANY, TINY, Histogram, Pass
+from veracity.types import Array
 
 BLOCK = 1 << 18  # entries at a time: many against the grid's cells, few against memory
 INNER = 1 << 13  # rows scored at a time: their arrays stay in the cache

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from veracity.kernels.grid import CODES, FINE, HALF_CODE, LEAST, SPLIT_CODE, TINY, Grid, lower_edges
-from veracity.kernels.result import Array
+from veracity.types import Array
 
 END = CODES  # the first place of lower ends; parts of divided codes follow these
 

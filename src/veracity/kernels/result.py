@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from veracity.types import Array
 
 R = np.arange(-18, 19) / 9  # the risk parameters of the profile: −2 … 2, with −2/3, 0 and 1 among them
 TINY = 1e-80  # a realised probability below this is listed in `tiny` and left out of `powers`

@@ -10,7 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from veracity.kernels.result import Array, R
+from veracity.kernels.result import R
+from veracity.types import Array
 
 TERMS = 5
 BLOCK = 1 << 12  # cells whose series stay in the cache

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from veracity import words
-from veracity.data.whole_files import write_whole
+from veracity.files.whole_files import write_whole
 
 if TYPE_CHECKING:
     from altair.typing import ChartType

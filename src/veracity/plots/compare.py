@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import altair as alt
 
-from veracity.data.records import Level
 from veracity.plots import _style as style
+from veracity.records.sections import Level
 from veracity.results.assessment import Assessment
 from veracity.words import finite, percent
 

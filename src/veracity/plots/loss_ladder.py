@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import altair as alt
 
-from veracity.data.reading import Reading
-from veracity.data.records import Losses
 from veracity.measures import quantity
 from veracity.plots import _style as style
+from veracity.records.reading import Reading
+from veracity.records.sections import Losses
 from veracity.results.assessment import Assessment
 from veracity.words import RULES, SCORE_OF, capital, decimals, finite, number, percent, value
 

@@ -6,9 +6,9 @@ import math
 
 import altair as alt
 
-from veracity.data.papers import CurveMeans
 from veracity.measures import SHORT_MEANS
 from veracity.plots import _style as style
+from veracity.records.papers import CurveMeans
 from veracity.results.assessment import Assessment
 from veracity.words import finite
 

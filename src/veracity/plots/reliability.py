@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from veracity.data.records import CurvePoint
 from veracity.plots import _style as style
+from veracity.records.sections import CurvePoint
 from veracity.results.assessment import Assessment
 from veracity.words import count, share
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import polars as pl
 
-from ..data import Forecasts
+from veracity.inputs import Forecasts
+
 from ..options import ReadOptions
 from .match import Match
 from .parts import Part, Source, source_of_files, source_of_frame

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..data import Finding, Forecasts, Names, NothingLeft, check, prepare
-from ..data.names import listed
+from veracity.inputs import Forecasts, Names, NothingLeft, check, prepare
+from veracity.inputs.names import listed
+from veracity.records.findings import Finding
+
 from ..options import ReadOptions, canonical
 from . import layouts, strings
 from .match import Match

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from ..data.arguments import declared_order
+from veracity.inputs.arguments import declared_order
 
 
 def polars_frame(data: Any) -> pl.DataFrame:

@@ -9,8 +9,9 @@ from functools import reduce
 import numpy as np
 import polars as pl
 
-from ..data import findings_of_input as of_input
-from ..data.names import listed, many
+from veracity.inputs.names import listed, many
+from veracity.records import findings_of_input as of_input
+
 from ..options import ReadOptions
 from . import roles
 from .match import Match

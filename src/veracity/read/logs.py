@@ -18,7 +18,8 @@ from typing import Any
 
 import polars as pl
 
-from ..data import findings_of_input as of_input
+from veracity.records import findings_of_input as of_input
+
 from . import strings
 from .match import of_picks
 from .paths import Scratch

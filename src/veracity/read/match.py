@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..data import Finding
-from ..data import findings_of_input as of_input
-from ..data.names import listed, many
+from veracity.inputs.names import listed, many
+from veracity.records import findings_of_input as of_input
+from veracity.records.findings import Finding
 
 INDENT = 15  # width of the column names in the printed block
 

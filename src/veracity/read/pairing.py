@@ -15,8 +15,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ..data import Forecasts, merge
-from ..data.places import coded
+from veracity.inputs import Forecasts
+from veracity.inputs.places import coded
+from veracity.records.findings import merge
+from veracity.types import Array
+
 from . import roles
 from .files import is_parquet, parquet_rows
 from .suggest import quoted
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
     from .match import Match
     from .parts import Batch, Part, Source
 
-Array = NDArray[Any]
 Keys = NDArray[np.uint64]
 ABREAST = 1 << 20  # rows of a part, where models are in files with the same rows
 

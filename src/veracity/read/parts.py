@@ -17,10 +17,12 @@ from typing import Any
 
 import polars as pl
 
-from ..data import Finding, Forecasts, Names, check, merge
-from ..data.arguments import texts_of_times
-from ..data.findings_of_input import without_empty
-from ..data.names import many
+from veracity.inputs import Forecasts, Names, check
+from veracity.inputs.arguments import texts_of_times
+from veracity.inputs.names import many
+from veracity.records.findings import Finding, merge
+from veracity.records.findings_of_input import without_empty
+
 from ..options import ReadOptions
 from .build import Builder
 from .files import WeightsFile, is_parquet, pairing_of, parquet_rows, rows_of_parquet, table_of, weights_file

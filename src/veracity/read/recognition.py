@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ..data import check
-from ..data import findings_of_input as of_input
-from ..data.names import many
+from veracity.inputs import check
+from veracity.inputs.names import many
+from veracity.records import findings_of_input as of_input
+
 from ..options import ReadOptions, canonical
 from . import layouts, roles, unlabelled
 from .build import Builder

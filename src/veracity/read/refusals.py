@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from ..data.names import listed
+from veracity.inputs.names import listed
+
 from . import roles
 from .classes import ClassSet
 from .columns import Columns

@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ..data.events import EVENT_WORDS as EVENT_WORDS
-from ..data.events import event_of as event_of
+from veracity.inputs.events import EVENT_WORDS as EVENT_WORDS
+from veracity.inputs.events import event_of as event_of
+
 from ..options import canonical
 from . import strings
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..data import Finding
-from ..data import findings_of_input as of_input
+from veracity.records import findings_of_input as of_input
+from veracity.records.findings import Finding
+
 from . import layouts
 from .match import Match
 from .paths import Scratch

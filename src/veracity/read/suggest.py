@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ..data.names import Names
+from veracity.inputs.names import Names
+
 from ..options import NAMES, READING, ReadOptions
 from .roles import Column, event_of
 

@@ -13,8 +13,9 @@ from zipfile import BadZipFile
 import numpy as np
 import polars as pl
 
-from ..data import Names
-from ..data.names import listed
+from veracity.inputs import Names
+from veracity.inputs.names import listed
+
 from ..options import ReadOptions
 from . import strings
 from .match import Match

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import polars as pl
 
-from ..data.names import many
+from veracity.inputs.names import many
+
 from ..options import ReadOptions
 from .limits import GZIP, ZSTD, require_few_columns
 from .paths import Scratch

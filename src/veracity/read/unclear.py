@@ -8,7 +8,8 @@ from itertools import groupby
 import numpy as np
 import polars as pl
 
-from ..data import Forecasts, check
+from veracity.inputs import Forecasts, check
+
 from . import roles
 from .classes import DIGITS, class_sets, with_stem
 from .columns import Columns

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from veracity import __version__, kernels
-from veracity.data import Forecasts, check, prepare
-from veracity.data.arguments import is_empty, swapped_error
-from veracity.data.extras import extras
-from veracity.data.findings_of_input import SoftOmitted, SoftOutcomes
-from veracity.data.records import Provenance
+from veracity.extras import extras
+from veracity.inputs import Forecasts, check, prepare
+from veracity.inputs.arguments import is_empty, swapped_error
 from veracity.options import READING, ReadOptions
+from veracity.records.findings_of_input import SoftOmitted, SoftOutcomes
+from veracity.records.sections import Provenance
 from veracity.results.assessment import Assessment
 from veracity.results.document import expect_schema, parse
 from veracity.results.presented import Presented

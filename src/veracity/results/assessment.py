@@ -15,17 +15,18 @@ import numpy as np
 
 from veracity import estimate
 from veracity.calibrators import Fitted
-from veracity.data import Finding, records, stability
-from veracity.data import findings_of_results as of_results
-from veracity.data.extras import extras
-from veracity.data.findings import unique
-from veracity.data.fix import Fix
-from veracity.data.papers import Papers
-from veracity.data.reading import Reading, undefined, unknown
-from veracity.data.verdict import Verdict
-from veracity.estimate.fix import Advice
-from veracity.estimate.ladder import NoProbabilities
+from veracity.estimate.calibration.fix import Advice
+from veracity.estimate.loss.ladder import NoProbabilities
+from veracity.extras import extras
 from veracity.kernels.result import R
+from veracity.records import findings_of_results as of_results
+from veracity.records import sections as records
+from veracity.records import stability
+from veracity.records.findings import Finding, unique
+from veracity.records.fix import Fix
+from veracity.records.papers import Papers
+from veracity.records.reading import Reading, undefined, unknown
+from veracity.records.verdict import Verdict
 from veracity.results.document import (
     RULES,
     build,

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from veracity.data import Forecasts, check, prepare
-from veracity.estimate.compare import Dependence
-from veracity.estimate.paired import Scorer
+from veracity.estimate.comparison.compare import Dependence
+from veracity.estimate.comparison.paired import Scorer
+from veracity.inputs import Forecasts, check, prepare
 from veracity.kernels.hashes import SEED, mix
 from veracity.results.assess import _columns, assessment, models_of
 from veracity.results.assessment import Assessment

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from veracity.data import Finding, Forecasts
-from veracity.data import findings_of_results as of_results
-from veracity.data.comparison import CasesNeeded, ComparisonRecord, Differences
-from veracity.data.findings import unique
-from veracity.estimate import compare as estimates
-from veracity.estimate.compare import Dependence
-from veracity.estimate.components import NAMES as COMPONENTS
-from veracity.estimate.components import components, shortfall
-from veracity.estimate.paired import EXCESS, Scorer, comparable, score_of
+from veracity.estimate.comparison import compare as estimates
+from veracity.estimate.comparison.compare import Dependence
+from veracity.estimate.comparison.components import NAMES as COMPONENTS
+from veracity.estimate.comparison.components import components, shortfall
+from veracity.estimate.comparison.paired import EXCESS, Scorer, comparable, score_of
+from veracity.inputs import Forecasts
 from veracity.measures import HIGHER
+from veracity.records import findings_of_results as of_results
+from veracity.records.comparison import CasesNeeded, ComparisonRecord, Differences
+from veracity.records.findings import Finding, unique
 from veracity.results.assessment import Assessment
 from veracity.results.document import build, encode, expect_schema, parse, plain, rule_key, rule_of
 from veracity.results.presented import Presented

@@ -16,10 +16,10 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import numpy as np
 
-from veracity.data.findings import Finding, kind_of
-from veracity.data.places import Row
-from veracity.data.reading import Reading
-from veracity.data.records import RiskProfile, Scores, Section, document_fields
+from veracity.inputs.places import Row
+from veracity.records.findings import Finding, kind_of
+from veracity.records.reading import Reading
+from veracity.records.sections import RiskProfile, Scores, Section, document_fields
 
 Shown = TypeVar("Shown")
 

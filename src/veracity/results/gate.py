@@ -11,10 +11,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from xml.etree import ElementTree
 
-from veracity.data.comparison import PairDifference
-from veracity.data.reading import Reading
-from veracity.estimate.paired import NAMES, comparable
+from veracity.estimate.comparison.paired import NAMES, comparable
 from veracity.measures import HIGHER
+from veracity.records.comparison import PairDifference
+from veracity.records.reading import Reading
 from veracity.results.comparison import Comparison
 from veracity.results.requirements import Outcome, Requirement
 from veracity.words import interval, number

@@ -13,12 +13,12 @@ import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from veracity.data import Forecasts
-from veracity.data.types import Array
-from veracity.data.whole_files import Unfinished
+from veracity.files.whole_files import Unfinished
+from veracity.inputs import Forecasts
 from veracity.read import Part, Source
 from veracity.read.parts import Unreadable
 from veracity.read.table import Passthrough
+from veracity.types import Array
 
 if TYPE_CHECKING:
     from veracity.calibrators import Fitted

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from veracity.data.extras import extras
+from veracity.extras import extras
 from veracity.results.document import encode
 
 if TYPE_CHECKING:

@@ -17,14 +17,14 @@ from veracity.calibrators import Fitted, additive, coherent, multiplicative
 from veracity.calibrators._dual_solver import Sums, Work
 from veracity.calibrators._fitted import as_rows, blocks
 from veracity.calibrators._label_shift import em_chunks
-from veracity.data import Finding
-from veracity.data.files_read import FilesRead
-from veracity.data.types import Array
+from veracity.files.files_read import FilesRead
 from veracity.read import Part, Source
 from veracity.read.parts import Batch
+from veracity.records.findings import Finding
 from veracity.results.mapped_files import Mapped, WriteJob
 from veracity.state.accumulator import Accumulator, Progress
 from veracity.state.tally import Tally
+from veracity.types import Array
 from veracity.words import count
 
 if TYPE_CHECKING:

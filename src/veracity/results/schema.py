@@ -7,9 +7,9 @@ from dataclasses import is_dataclass
 from enum import Enum
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from veracity.data.findings import SEVERITIES, Finding
-from veracity.data.reading import Reading
-from veracity.data.records import Scores, Section, document_fields
+from veracity.records.findings import SEVERITIES, Finding
+from veracity.records.reading import Reading
+from veracity.records.sections import Scores, Section, document_fields
 from veracity.results.document import WORDS, hints, is_required
 
 SCHEMA, COMPARISON = "veracity/assessment/2", "veracity/comparison/2"
@@ -66,7 +66,7 @@ def _document(name: str, title: str, held: dict[str, Any], defined: dict[str, An
 
 def comparison_schema() -> dict[str, Any]:
     """Return the JSON schema of the document of a comparison."""
-    from veracity.data.comparison import ComparisonRecord
+    from veracity.records.comparison import ComparisonRecord
 
     whole = schema()
     own = record_schema(ComparisonRecord)

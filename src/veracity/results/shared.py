@@ -8,23 +8,23 @@ from functools import cached_property
 from typing import cast
 
 from veracity import estimate
-from veracity.data.papers import CurveMeans, CurveReadings
-from veracity.data.reading import Reading, undefined
-from veracity.data.records import Decomposition, ExpectedScore, Means, RiskProfile
-from veracity.data.stability import Group
-from veracity.data.verdict import Reason, Verdict
-from veracity.estimate.bootstrap import Bootstrap
-from veracity.estimate.dependent import Widening
-from veracity.estimate.expected import Expected
-from veracity.estimate.ideal import Ideal
-from veracity.estimate.ladder import ONE_FOLD, NoProbabilities, chain
-from veracity.estimate.measured import FEWEST, TOO_FEW, Measured, unmeasured
-from veracity.estimate.published import Published
-from veracity.estimate.recalibration import Recalibration
-from veracity.estimate.repeated import Repetition, finding
-from veracity.estimate.reported import Profile
-from veracity.estimate.scores import FEW_MISSES, few_misses
+from veracity.estimate.calibration.repeated import Repetition, finding
+from veracity.estimate.comparison.dependent import Widening
+from veracity.estimate.loss.ideal import Ideal
+from veracity.estimate.loss.ladder import ONE_FOLD, NoProbabilities, chain
+from veracity.estimate.loss.recalibration import Recalibration
+from veracity.estimate.means.bootstrap import Bootstrap
+from veracity.estimate.means.expected import Expected
+from veracity.estimate.means.measured import FEWEST, TOO_FEW, Measured, unmeasured
+from veracity.estimate.means.published import Published
+from veracity.estimate.means.reported import Profile
+from veracity.estimate.means.scores import FEW_MISSES, few_misses
 from veracity.formulas.chain import Chain
+from veracity.records.papers import CurveMeans, CurveReadings
+from veracity.records.reading import Reading, undefined
+from veracity.records.sections import Decomposition, ExpectedScore, Means, RiskProfile
+from veracity.records.stability import Group
+from veracity.records.verdict import Reason, Verdict
 from veracity.results.document import RULES, Shown, rule_key, without_intervals
 from veracity.state.tally import Tally
 from veracity.words.calibration import why_not

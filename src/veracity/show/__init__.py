@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 
 from veracity import plots
-from veracity.data.whole_files import write_whole
+from veracity.files.whole_files import write_whole
 from veracity.results.assess import Assessments
 from veracity.results.assessment import Assessment
 from veracity.results.comparison import Comparison

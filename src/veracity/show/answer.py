@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from veracity import plots, words
-from veracity.data.reading import Reading
-from veracity.data.records import Means
-from veracity.data.stability import Group
 from veracity.measures import MEANS, Measure, quantity, scores
+from veracity.records.reading import Reading
+from veracity.records.sections import Means
+from veracity.records.stability import Group
 from veracity.results.assessment import Assessment
 from veracity.show import commands, specialists
 from veracity.show.blocks import Block, Card, Cards, Chart, Contents, Details, Heading, Sentence

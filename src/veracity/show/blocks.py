@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from veracity import words
-from veracity.data import Finding
+from veracity.records.findings import Finding
 from veracity.show.cells import Table
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from veracity.data.records import Given
+from veracity.records.sections import Given
 
 OUTPUT = " -o OUT"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from veracity import words
-from veracity.data.comparison import ComparisonRecord, Deciding, PairDifference
-from veracity.data.findings_of_input import ZeroProbability
 from veracity.measures import power_score, scores
+from veracity.records.comparison import ComparisonRecord, Deciding, PairDifference
+from veracity.records.findings_of_input import ZeroProbability
 from veracity.results.comparison import Comparison
 from veracity.show import models
 from veracity.show.blocks import Block, Chart, Contents, Details, FindingBlock, Heading, Sentence

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 
 from veracity import plots, words
-from veracity.data import Finding
-from veracity.data.reading import Reading
-from veracity.data.records import Level, Provenance
 from veracity.measures import Measure, scores
+from veracity.records.findings import Finding
+from veracity.records.reading import Reading
+from veracity.records.sections import Level, Provenance
 from veracity.results.assess import Assessments
 from veracity.results.assessment import Assessment
 from veracity.results.comparison import Comparison

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from veracity import words
-from veracity.data.reading import Reading
-from veracity.data.records import CalibrationError, Gain, Section
 from veracity.measures import MEANS, Quantity, quantities, quantity, scores
+from veracity.records.reading import Reading
+from veracity.records.sections import CalibrationError, Gain, Section
 from veracity.results.assessment import Assessment
 from veracity.show.blocks import Chart, Details, FindingBlock
 from veracity.show.cells import Cell, Column, Interval, Label, Table, Value, described, fewest, table

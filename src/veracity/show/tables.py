@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from veracity import plots, words
-from veracity.data.findings_of_results import Orientation
-from veracity.data.reading import Reading
+from veracity.records.findings_of_results import Orientation
+from veracity.records.reading import Reading
 from veracity.show.blocks import Block, Chart, Contents, Details, Heading, Sentence
 from veracity.show.cells import Cell, Interval, Label, Table, Value, table
 from veracity.table import TableAssessment, Terms

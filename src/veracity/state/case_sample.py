@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from veracity.data import Forecasts, Names
+from veracity.inputs import Forecasts, Names
 
 MOST_CASES, MOST_ENTRIES = 20_000, 1_000_000  # of one model
 SAMPLED = (

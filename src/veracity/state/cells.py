@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.data import Forecasts
-from veracity.data.types import Array
+from veracity.inputs import Forecasts
 from veracity.kernels import Histogram
 from veracity.kernels.collect import Counter, RowWeights
 from veracity.kernels.grid import Grid, round_significant
 from veracity.kernels.result import joined
+from veracity.types import Array
 
 COUNTS = {"all_weight": "all", "all_weight2": "all", "true_weight": "true", "true_weight2": "true"}
 

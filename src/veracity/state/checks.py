@@ -9,18 +9,17 @@ from dataclasses import fields
 from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
 
-from veracity.data import Finding, Forecasts, Names
-from veracity.data.types import COLUMNS
+from veracity.inputs import Forecasts, Names
+from veracity.inputs.forecasts import COLUMNS
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.kernels.result import LOWEST, MANY, tolerance
+from veracity.records.findings import Finding
 from veracity.state.plain_bytes import Damaged
 from veracity.state.sums import Sums
 from veracity.state.tally import Low, Tally
-
-Array = NDArray[Any]
+from veracity.types import Array
 
 MOST = 1 << 62  # a count beyond which sums of counts would leave 64 bits
 NEAR = 1e-6  # of sums of many floats, whose last digits depend on their order

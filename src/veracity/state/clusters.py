@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 from veracity.state.sums import squared_deviations
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+from veracity.types import Array, Floats
 
 MOST_KEYS = 1 << 17
 CLUSTER, TIME = "cluster", "time"

@@ -8,15 +8,14 @@ one key hold the same, and may be exchanged.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 from veracity.kernels.hashes import SEED, mix
+from veracity.types import Array
 
-Array = NDArray[Any]
 Hashes = NDArray[np.uint64]
 
 BLOCK = 1 << 16  # entries hashed together

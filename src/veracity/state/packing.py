@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 from zlib import crc32
 
-from veracity.data import Finding, Forecasts, Names
-from veracity.data.findings import kind_of
-from veracity.data.types import COLUMNS
+from veracity.inputs import Forecasts, Names
+from veracity.inputs.forecasts import COLUMNS
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
+from veracity.records.findings import Finding, kind_of
 from veracity.state.checks import check, check_finding
 from veracity.state.clusters import SCORES, ClusterScores, ClusterSums
 from veracity.state.plain_bytes import Damaged, dumps_checked, loads_checked

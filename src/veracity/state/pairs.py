@@ -13,16 +13,14 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 from veracity.state.case_sample import SAMPLED, Sample
 from veracity.state.clusters import CLUSTER, TIME, ClusterSums
 from veracity.state.plain_bytes import dumps, loads
 from veracity.state.sums import plus
+from veracity.types import Array, Floats
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 Scorer = Any  # Forecasts → (n, scores); a function at the top of a module, so that it travels to workers
 
 AT_ONCE = 1 << 22  # differences computed together

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.data import Forecasts
-from veracity.data.arguments import keys_of
-from veracity.data.names import Names
+from veracity.inputs import Forecasts
+from veracity.inputs.arguments import keys_of
+from veracity.inputs.names import Names
 from veracity.kernels.hashes import SEED, forecast_hashes, mix
 from veracity.state.content import cluster_numbers, row_hashes
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.data import Forecasts
 from veracity.formulas.intervals import effective_rows
+from veracity.inputs import Forecasts
 from veracity.kernels import Pass
 from veracity.kernels.result import R
-
-Floats = NDArray[np.float64]
+from veracity.types import Floats
 
 
 @dataclass(frozen=True, eq=False)

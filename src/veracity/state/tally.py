@@ -15,19 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity import kernels
-from veracity.data import Finding, Forecasts, Names, NothingLeft, merge, prepare, refuse
-from veracity.data import findings_of_input as of_input
-from veracity.data.arguments import is_empty
+from veracity.inputs import Forecasts, Names, NothingLeft, prepare, refuse
+from veracity.inputs.arguments import is_empty
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid, grid
 from veracity.kernels.result import LOWEST, MANY
+from veracity.records import findings_of_input as of_input
+from veracity.records.findings import Finding, merge
 from veracity.state.cells import Cells, forecasts_from_cells, true_entries, without_not_offered
 from veracity.state.clusters import ClusterScores
 from veracity.state.plan import Plan
 from veracity.state.rows import MOST_ROWS, AnalysisRows, RunningRows, analysis_rows, in_order, split_copies
 from veracity.state.sums import Sums, plus, with_logs, with_tiny
+from veracity.types import Floats
 
-Floats = NDArray[np.float64]
 Groups = Mapping[str, Mapping[str, "Tally"]]
 
 VERY_MANY_CLASSES = 128  # beyond, the grid is coarse below 2^-22

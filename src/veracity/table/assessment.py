@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veracity.data import Finding
-from veracity.data import findings_of_results as of_results
 from veracity.formulas import tables as formula
-from veracity.formulas.domain import Array
 from veracity.formulas.intervals import clopper_pearson, ratio_limits, wilson
 from veracity.formulas.rules import ScoringRule, rule
+from veracity.records import findings_of_results as of_results
+from veracity.records.findings import Finding
 from veracity.results.document import plain
 from veracity.results.presented import Presented
+from veracity.types import Array
 from veracity.words import tables as words
 
 from . import check, records

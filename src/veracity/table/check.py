@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from veracity.formulas import domain
-from veracity.formulas.domain import Array
+from veracity.types import Array
 
 Names = tuple[str, ...]
 MISSING = ("nan", "NaT", "<NA>")

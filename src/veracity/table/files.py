@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from veracity.formulas.domain import Array
 from veracity.options import canonical
 from veracity.read import ReadOptions, roles, strings
 from veracity.read.columns import Columns
@@ -21,6 +20,7 @@ from veracity.read.roles import key_of
 from veracity.read.suggest import Refusal
 from veracity.read.table import Table
 from veracity.read.text import DELIMITERS
+from veracity.types import Array
 from veracity.words import natural
 
 from . import check, order

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.data.events import EVENT_WORDS
+from veracity.inputs.events import EVENT_WORDS
 from veracity.words import in_full, natural
 
 NO_EVENT = {

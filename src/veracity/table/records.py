@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from veracity.data.records import Numbers, Section
+from veracity.records.sections import Numbers, Section
 
 Rows = list[dict[str, Any]]  # the data of a picture: one dict per mark
 

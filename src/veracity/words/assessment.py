@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from veracity.data import Finding
-from veracity.data.findings_of_input import ZeroProbability
-from veracity.data.findings_of_results import Empty, OneClass
-from veracity.data.fix import Fix
-from veracity.data.reading import Reading
-from veracity.data.records import Baseline, ExpectedScore, Gain, Means, Remedy, Scores, Skill, Surprise
-from veracity.data.stability import Group
-from veracity.data.verdict import Reason, Verdict
+from veracity.records.findings import Finding
+from veracity.records.findings_of_input import ZeroProbability
+from veracity.records.findings_of_results import Empty, OneClass
+from veracity.records.fix import Fix
+from veracity.records.reading import Reading
+from veracity.records.sections import Baseline, ExpectedScore, Gain, Means, Remedy, Scores, Skill, Surprise
+from veracity.records.stability import Group
+from veracity.records.verdict import Reason, Verdict
 
 from .calibration import mark_of
 from .findings import sentence_of

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from veracity.data.records import ClassLevel, Surprise
-from veracity.data.verdict import ClassPair, Range, Reason, Verdict
+from veracity.records.sections import ClassLevel, Surprise
+from veracity.records.verdict import ClassPair, Range, Reason, Verdict
 
 from .labels import BAD, MARK_OF_STATE, NEUTRAL, NOTICE, Said
 from .numbers import count, magnitude, rounded

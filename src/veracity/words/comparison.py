@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from veracity.data.comparison import ComparisonRecord, PairDifference
-from veracity.data.reading import Reading
+from veracity.records.comparison import ComparisonRecord, PairDifference
+from veracity.records.reading import Reading
 
 from .labels import BAD, GOOD, NOTICE, RULES, Said
 from .numbers import count, decimals, interval, number

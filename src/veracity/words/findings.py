@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from functools import singledispatch
 
-from veracity.data import findings_of_input as of_input
-from veracity.data import findings_of_results as of_results
-from veracity.data.findings import Finding
-from veracity.data.verdict import Reason
+from veracity.records import findings_of_input as of_input
+from veracity.records import findings_of_results as of_results
+from veracity.records.findings import Finding
+from veracity.records.verdict import Reason
 
 from .calibration import why_not
 from .numbers import chance, percent

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-from veracity.data.reading import Reading
-from veracity.data.records import Gain
+from veracity.records.reading import Reading
+from veracity.records.sections import Gain
 
 ENOUGH = 3  # decimals of a score; more only where the interval is that narrow
 TINY = 1e-6  # a probability of the outcome below which a single case is worth a note
@@ -37,7 +37,7 @@ def decimals(reading: float | Gain | None) -> int:
     """Return the decimals that show two digits of the uncertainty, or one beyond the third decimal; three where it is
     not known.
 
-    >>> from veracity.data.reading import Reading
+    >>> from veracity.records.reading import Reading
     >>> [decimals(Reading(0.1, 0.1 - half, 0.1 + half)) for half in (0.12, 0.022, 0.0071, 0.00071)]
     [2, 3, 3, 4]
     """
@@ -142,7 +142,7 @@ def percent(reading: float | None, digits: int | None = None) -> str:
 def interval(reading: float | Gain | None, as_percent: bool = False, digits: int | None = None) -> str:
     """Return the interval as text; empty without an interval.
 
-    >>> from veracity.data.reading import Reading
+    >>> from veracity.records.reading import Reading
     >>> interval(Reading(1.1, 1.006, 1.198)), interval(Reading(0.67, 0.649, 0.696), True)
     ('1.006–1.198', '64.9–69.6 %')
     >>> interval(Reading(0.007, 0.00008, 0.014)), interval(Reading(0.045, 0.0002, 0.089))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from veracity.data.records import Level
-from veracity.data.stability import Drift, Group, GroupCalibration, GroupShift, Window
+from veracity.records.sections import Level
+from veracity.records.stability import Drift, Group, GroupCalibration, GroupShift, Window
 
 from .calibration import two_percents
 from .labels import NOTICE, Said

@@ -11,7 +11,7 @@ import numpy as np
 
 from veracity.cli import assess, run
 from veracity.cli._options import Request
-from veracity.data import Forecasts
+from veracity.inputs import Forecasts
 from veracity.read import open as open_source
 
 from .shapes import Shape

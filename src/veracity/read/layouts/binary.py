@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...data import Forecasts
+from veracity.inputs import Forecasts
+
 from ...options import canonical
 from .. import roles
 from ..build import ModelRows, prepared

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ...data import Forecasts, prepare
-from ...data import findings_of_input as of_input
+from veracity.inputs import Forecasts, prepare
+from veracity.read.build import ModelRows, numbers_in, prepared, repeated
+from veracity.records import findings_of_input as of_input
+from veracity.types import Array, Floats
+
 from .. import roles
-from ..build import Array, ModelRows, numbers_in, prepared, repeated
 from ..columns import Columns
 from ..match import Match
 from ..suggest import Proposal
@@ -132,7 +134,7 @@ def _twice(events: Array, others: Array) -> Array:
 def _whole_events(rows: ModelRows, n: Array) -> Array:
     """Return the number of events from a frequency, which may have been rounded to two digits."""
     column = rows.match.roles["frequency"]
-    events = n * numbers_in(rows.frame[column])
+    events: Floats = n * numbers_in(rows.frame[column])
     broken = np.abs(events - np.round(events)) > 0.005 * n + 1e-9
     if broken.any():
         i = int(np.argmax(broken))
@@ -140,4 +142,5 @@ def _whole_events(rows: ModelRows, n: Array) -> Array:
             f"row {rows.row_numbers[i]}, `{column}` of {n[i]:g} cases is {events[i]:.6g} events: not a whole number.",
             f"if these are shares of the cases:  {rows.table.option('weight', rows.options.count)}",
         )
-    return np.round(events)
+    whole: Floats = np.round(events)
+    return whole

@@ -10,11 +10,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...data import Forecasts, prepare
-from ...data import findings_of_input as of_input
+from veracity.inputs import Forecasts, prepare
+from veracity.read.build import ModelRows, between, matrix, numbers_in
+from veracity.records import findings_of_input as of_input
+from veracity.types import Array, Floats
+
 from ...options import ReadOptions
 from .. import roles
-from ..build import Array, ModelRows, between, matrix, numbers_in
 from ..columns import Columns
 from ..match import Match, run_of
 
@@ -89,6 +91,6 @@ def probabilities(members: Array, limits: tuple[float, ...], plain: bool = False
     counts = (edges[:, :-1] - edges[:, 1:]).astype(np.float64)
     prior = 0.0 if plain else PRIOR
     with np.errstate(invalid="ignore", divide="ignore"):
-        p = (counts + prior) / (present[:, None] + prior * counts.shape[1])
+        p: Floats = (counts + prior) / (present[:, None] + prior * counts.shape[1])
     p[present == 0] = np.nan
     return p

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ...data import Finding, Forecasts
-from ...data import findings_of_input as of_input
-from ...data.findings import first_rows
+from veracity.inputs import Forecasts
+from veracity.records import findings_of_input as of_input
+from veracity.records.findings import Finding, first_rows
+
 from ..build import ModelRows, prepared
 from ..columns import Columns
 from ..match import Match

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from ...data import Forecasts
+from veracity.inputs import Forecasts
+
 from ...options import canonical
 from .. import roles
 from ..build import PIVOTED, ModelRows, prepared

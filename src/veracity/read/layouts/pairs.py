@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...data import Forecasts, prepare
-from ...data import findings_of_input as of_input
-from ...data.findings import first_rows
+from veracity.inputs import Forecasts, prepare
+from veracity.records import findings_of_input as of_input
+from veracity.records.findings import first_rows
+
 from .. import roles
 from ..build import ModelRows, matrix, prepared, repeated
 from ..classes import class_sets

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...data import Forecasts, prepare_realised
+from veracity.inputs import Forecasts, prepare_realised
+
 from .. import roles
 from ..build import ModelRows, numbers_in
 from ..columns import Columns

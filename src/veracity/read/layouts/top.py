@@ -7,8 +7,9 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from ...data import Forecasts
-from ...data.names import listed
+from veracity.inputs import Forecasts
+from veracity.inputs.names import listed
+
 from .. import roles
 from ..build import ModelRows, prepared
 from ..columns import Columns

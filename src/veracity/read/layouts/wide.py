@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...data import Forecasts
-from ...data.names import many
+from veracity.inputs import Forecasts
+from veracity.inputs.names import many
+
 from .. import roles
 from ..arrays import are_half
 from ..build import ModelRows, prepared

@@ -1,0 +1,118 @@
+"""What to do about a fault: one piece of advice that follows the verdict, with the map that it means.
+
+1. Nothing was found: nothing is advised.
+2. An outcome had probability 0: a minimum probability makes the log loss finite.
+3. The careful correction (`careful.py`): a possible fix where verdict and correction have p ≤ .05, a fix where both
+   have p ≤ .01; another map of the one cross-validation where it beats the simple ones beyond chance.
+4. The corrected forecasts would be no better than the class frequencies: these are advised.
+5. A fault that no map mends is said to be one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from veracity import calibrators
+from veracity.estimate.calibration.careful import CLEAR, POSSIBLE, Correction, correction
+from veracity.estimate.calibration.conclusion import judged_rows
+from veracity.estimate.loss.recalibration import Recalibration
+from veracity.formulas.intervals import quantile
+from veracity.records.fix import Fix
+from veracity.records.sections import Gain
+from veracity.records.verdict import Verdict
+from veracity.state.tally import Tally
+
+SIMPLE = ("identity", "prior", "temperature", "platt", "beta", "temperature_levels", "vector", "multiplicative")
+FITTED = "veracity calibrate fit FILE --map advised -o map.json"
+FIX, POSSIBLE_FIX, BASE_RATE, FLOOR, NONE = "fix", "possible fix", "base rate", "floor", "none"
+NOTHING = 1e-9  # nats: a smaller difference of two maps is rounding
+NOT_REJECTED, NO_MAP, UNJUDGED = "no fault was found", "no simple correction fits", "nothing could be judged"
+ZEROS, NO_SKILL = "an outcome had probability 0", "corrected, it is no better than the class frequencies"
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """The advice as a record, and the map that carries it out; None where there is none."""
+
+    fix: Fix
+    fitted: calibrators.Fitted | None = None
+
+
+def advice(
+    tally: Tally, verdict: Verdict, found: Recalibration | None, loss: float, baseline: float, upper: float | None
+) -> Advice:
+    """Return what to do.
+
+    loss, baseline  log loss of the forecasts and of always predicting the class frequencies
+    upper           upper end of the calibration loss: no gain is stated above it
+    """
+    if verdict.p is None:
+        return Advice(Fix(NONE, UNJUDGED))
+    level = tally.plan.level
+    if verdict.zero_rows:
+        fitted = calibrators.fit("floor", tally.rows)
+        return Advice(Fix(FLOOR, ZEROS, "floor", None, fitted.text, command=FITTED), fitted)
+    if verdict.state not in ("found", "slight"):
+        return Advice(Fix(NONE, NOT_REJECTED))
+    other = None if found is None or tally.picks_only else _other(found, level)
+    if other is not None:
+        name, gain = other
+        fitted = calibrators.fit(name, tally.rows)
+        return Advice(Fix(FIX, None, name, 1.0, fitted.text, _bounded(gain, loss, upper), command=FITTED), fitted)
+    simple = _simple(tally)
+    always = calibrators.fit("prior", tally.rows)
+    base_rate = Advice(Fix(BASE_RATE, NO_SKILL, "prior", 1.0, "always the class frequencies", command=FITTED), always)
+    if simple.fitted is None or simple.p > POSSIBLE:
+        return base_rate if loss >= baseline else Advice(Fix(NONE, NO_MAP))
+    gain = _bounded(Gain(*simple.gain(level)), loss, upper)
+    if gain.gain is not None and loss - gain.gain >= baseline:
+        return Advice(
+            Fix(BASE_RATE, NO_SKILL, "prior", 1.0, "always the class frequencies", command=FITTED),
+            calibrators.fit("prior", tally.rows),
+        )
+    clear = verdict.p <= CLEAR and simple.p <= CLEAR
+    made = Fix(
+        FIX if clear else POSSIBLE_FIX, None, simple.map, simple.strength, simple.fitted.text, gain, command=FITTED
+    )
+    return Advice(made, simple.fitted)
+
+
+def _simple(tally: Tally) -> Correction:
+    held = judged_rows(tally)
+    return correction(held.cases, held.p, tally.classes, held.order)
+
+
+def _bounded(gain: Gain, loss: float, upper: float | None) -> Gain:
+    """Return a gain that is not above the upper end of the calibration loss, with its share of the loss."""
+    value, low, high = gain.gain, gain.low, gain.high
+    if value is None:
+        return gain
+    most = math.inf if upper is None else upper
+    value = min(value, most)
+    share = value / loss if math.isfinite(loss) and loss > 0.0 else None
+    return Gain(
+        value, low if low is None else min(low, value), high if high is None else max(min(high, most), value), share
+    )
+
+
+def _other(found: Recalibration, level: float) -> tuple[str, Gain] | None:
+    """Return the map of the cross-validation that beats the best simple one beyond chance, with its gain."""
+    if found.few_misses:
+        return None
+    gains = {name: found.gain("log", name)[0] for name in found.members}
+    known = {name: gain for name, gain in gains.items() if math.isfinite(gain)}
+    simple = [name for name in known if name in SIMPLE]
+    others = [name for name in known if name not in SIMPLE and known[name] > 0.0]
+    if not others or not simple:
+        return None
+    best, usual = max(others, key=lambda name: (known[name], name)), max(simple, key=lambda name: (known[name], name))
+    ours, theirs = found.scores("log", best), found.scores("log", usual)
+    assert ours is not None
+    assert theirs is not None
+    more, error = found.mean(theirs - ours)
+    if not more - quantile(level) * error > NOTHING:
+        return None
+    gain, gain_error = found.gain("log", best)
+    reach = quantile(level) * gain_error
+    return best, Gain(gain, gain - reach, gain + reach)

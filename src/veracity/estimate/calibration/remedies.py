@@ -1,0 +1,73 @@
+"""What would help: the cross-validated gain of every recalibration, what it needs, and the command that does it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veracity import calibrators
+from veracity.estimate.loss.recalibration import CHEAP, Recalibration, fit_member, fit_rows, recalibration, select
+from veracity.formulas.intervals import quantile
+from veracity.inputs import Forecasts
+from veracity.records.sections import Gain, Remedy
+from veracity.state.content import forecast_hashes
+
+NO_REMEDIES = ("identity", "prior")  # doing nothing, and always predicting the class frequencies
+LABELLED = "labelled cases"
+FREQUENCIES = "the true class frequencies, not labels case by case"
+ADJUST = "veracity adjust FILE --to sample -o OUT"
+
+
+def remedies(found: Recalibration | None, *, level: float = 0.95) -> tuple[Remedy, ...]:
+    """Return the recalibrations of one cross-validation, the largest gain in log loss first."""
+    if found is None:
+        return ()
+    rows = found.rows
+    chosen = fit_rows(forecast_hashes(rows), rows.k)
+    some = rows if chosen is None else select(rows, np.flatnonzero(chosen))
+    made = []
+    for name in found.members:
+        if name in NO_REMEDIES:
+            continue
+        fitted = fit_member(name, rows if name in CHEAP else some)
+        if fitted.name != name:  # zeros among the forecasts rule it out
+            continue
+        made.append(
+            Remedy(
+                map=name,
+                parameters=fitted.text,
+                needs=LABELLED if fitted.needs_labels else FREQUENCIES,
+                log=_gain(found, "log", name, level),
+                brier=_gain(found, "brier", name, level),
+                command=f"veracity calibrate fit FILE --map {name} -o map.json" if fitted.needs_labels else ADJUST,
+                rows=int(found.folds.copies.sum()),
+                folds=len(found.fitted),
+            )
+        )
+    return tuple(sorted(made, key=lambda entry: (_order(entry.log.gain), entry.map)))
+
+
+def best_map(forecasts: Forecasts) -> calibrators.Fitted | None:
+    """Return the map with the largest cross-validated gain in log loss, fitted on all rows; None when none gains."""
+    best = next(iter(remedies(recalibration(forecasts))), None)
+    if best is None or best.log.gain is None or not best.log.gain > 0.0:
+        return None
+    return fit_member(best.map, forecasts)
+
+
+def _order(gain: float | None) -> float:
+    return np.inf if gain is None else -round(gain, 6)  # fits stop before the last digits: equal gains go by name
+
+
+def _gain(found: Recalibration, rule: str, name: str, level: float) -> Gain:
+    value, error = found.gain(rule, name)
+    before, after = found.scores(rule, "S"), found.scores(rule, name)
+    if np.isnan(value) or before is None or after is None:
+        return Gain(None)
+    loss, left = found.mean(before)[0], found.mean(after)[0]
+    if np.isinf(loss) and np.isinf(left):
+        return Gain(None)
+    share = value / loss if np.isfinite(loss) and loss > 0.0 else None
+    if not np.isfinite(error):
+        return Gain(value, share=share)
+    reach = quantile(level) * error
+    return Gain(value, value - reach, value + reach, share)

@@ -1,0 +1,272 @@
+"""Do rows seem to repeat? Outcomes of neighbouring forecasts that agree more than those of forecasts a little apart.
+
+Copies of a case have nearly the same forecast and the same outcome. With C the forecasts recalibrated on average and
+residuals r of the outcomes, T = Σ_i [s(i, nearest) − mean of s(i, neighbours further off)], s the product of residuals:
+a wrong calibration curve moves both alike, copies only the first. T is compared with that of outcomes drawn from C.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.estimate.calibration.cases import DRAWS, Many
+from veracity.estimate.calibration.slope import PER_CLASS, fit
+from veracity.estimate.groups_and_time.stability import aligned
+from veracity.estimate.loss.recalibration import recalibration
+from veracity.inputs import Forecasts
+from veracity.records.findings import Finding
+from veracity.records.findings_of_results import RepeatedForecasts, RepeatedRows
+from veracity.state.clusters import ClusterScores
+from veracity.state.content import forecast_hashes
+from veracity.state.rows import hashes
+from veracity.state.tally import Tally
+from veracity.types import Floats, Ints
+
+MOST_CASES = 20_000  # that are looked at
+MOST_OF_MANY = 5_000  # of more than two classes
+FEWEST = 100  # cases below which nothing is looked for
+FURTHER, FURTHER_OF_MANY = (20, 40), (6, 15)  # neighbours that the nearest is compared with
+SUSPICIOUS = 3.5  # z, from the exact variance, from which outcomes are drawn
+FIRES = 4.0  # z among the draws
+LEAST = 1e-6  # probabilities below are as near to each other as this
+TIED = 0.5  # share of T from equal forecasts from which these are taken as the copies
+LITTLE = 0.1  # of the mean variance of outcomes
+AT_ONCE = 1 << 22  # numbers held together
+FEW_ROWS = 2_000  # of which all distances are taken
+BY_TREE = 20  # classes up to which a tree finds the nearest forecasts faster than all distances
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """How far neighbours agree: z among draws, cases looked at, and whether equal forecasts are the copies."""
+
+    z: float
+    cases: int
+    tied: bool
+
+
+def repeated_rows(tally: Tally) -> Repetition | None:
+    """Return that the rows of a tally seem to repeat; None where clusters, time or cases tell which belong together."""
+    rows = tally.analysis.rows
+    known = tally.by_key is not None or rows.case is not None or rows.clusters is not None
+    if known or tally.shares_only or not tally.measurable or not len(rows):
+        return None
+    return repetition(rows.precise(), tally.plan.random_state)
+
+
+def forecasts_as_clusters(tally: Tally) -> Tally:
+    """Return a tally whose rows with equal forecasts depend on each other."""
+    rows = tally.analysis.rows
+    if not len(rows):
+        return tally
+    rows = replace(rows, clusters=hashes(rows))
+    return replace(tally, analysis=replace(tally.analysis, rows=rows), by_key=ClusterScores.of(rows.precise()))
+
+
+def finding(found: Repetition, option: str) -> Finding:
+    """Return what must be known about rows that seem to repeat; `option` names their cases."""
+    return (RepeatedForecasts if found.tied else RepeatedRows)(total=found.cases, option=option)
+
+
+def repetition(rows: Forecasts, seed: int = 0) -> Repetition | None:
+    """Return that rows seem to repeat; None where they do not, or where there are too few to tell."""
+    most = MOST_CASES if rows.k == 2 else MOST_OF_MANY
+    rows = rows.take(np.flatnonzero(np.cumsum(rows.copies) <= most))
+    if int(rows.copies.sum()) < FEWEST:
+        return None
+    p, cases, key, _ = aligned(rows, forecast_hashes(rows))
+    c = fit(cases.for_fit(p), p, level=rows.k == 2 or cases.n >= PER_CLASS * cases.levels, scalar=True).p
+    row = np.repeat(np.arange(len(p)), cases.count.astype(np.int64))
+    if p.ndim == 1:
+        row, key = row[np.argsort(p[row], kind="stable")], p
+    rng, tie = np.random.default_rng(seed), _numbered(key[row])
+    y = cases.y[row][np.lexsort([rng.random(len(row)), tie])]  # outcomes of equal forecasts in a random order
+    least = 1.0 / (2.0 * len(row))
+    if isinstance(cases, Many):
+        held = _OfMany.of(p[row], _floored(c[row], least), tie)
+        if not held.suspicious(y):
+            return None
+        pooled = recalibrated(rows, p, cases)  # whatever curve or confusion of classes the first one missed
+        return replace(held, c=_floored(pooled[row], least)).judged(y, rng)
+    return _OfTwo(np.clip(c[row], least, 1.0 - least), tie).judged(y, rng)
+
+
+def _floored(c: Floats, least: float) -> Floats:
+    c = np.maximum(c, least / c.shape[1])
+    return np.asarray(c / c.sum(axis=1, keepdims=True))
+
+
+def recalibrated(rows: Forecasts, p: Floats, cases: Many) -> Floats:
+    """Return p recalibrated by the pool of all maps, cross-fitted; p itself of too few rows."""
+    held = Forecasts(
+        p, cases.y, tuple(range(rows.k)), weights=cases.weight, counts=cases.count.astype(np.int64)
+    )  # in the order of the cases
+    found = recalibration(held)
+    if found is None:
+        return p
+    share = found.folds.copies / np.bincount(found.folds.row, found.folds.copies)[found.folds.row]
+    out = np.zeros(p.shape)
+    np.add.at(out, found.folds.row, found.calibrated * share[:, None])
+    return out
+
+
+def _numbered(key: NDArray[Any]) -> Ints:
+    """(n,) number of the forecast of each row; equal ones are one after another."""
+    return np.cumsum(np.concatenate([[True], key[1:] != key[:-1]]))
+
+
+class _Neighbours:
+    """How far outcomes of neighbours agree: T, its part from equal forecasts, its variance, and draws of outcomes."""
+
+    c: Floats
+
+    def agreement(self, y: Ints) -> tuple[Floats, Floats]:
+        """(draws,) T of outcomes (draws, n), and its part from equal forecasts."""
+        raise NotImplementedError
+
+    @property
+    def variance(self) -> float:
+        raise NotImplementedError
+
+    def drawn(self, number: int, rng: np.random.Generator) -> Ints:
+        """(number, n) outcomes drawn from C."""
+        raise NotImplementedError
+
+    def suspicious(self, y: Ints) -> bool:
+        """Return whether T is so large by its variance that outcomes need to be drawn."""
+        return bool(self.agreement(y[None])[0][0] >= SUSPICIOUS * np.sqrt(self.variance))
+
+    def judged(self, y: Ints, rng: np.random.Generator) -> Repetition | None:
+        """Return that T is beyond all draws, and by more than four of their standard deviations."""
+        if not self.suspicious(y):
+            return None
+        (found,), (equal,) = self.agreement(y[None])
+        step = max(1, AT_ONCE // self.c.size)
+        sizes = [min(step, DRAWS - start) for start in range(0, DRAWS, step)]
+        draws = np.concatenate([self.agreement(self.drawn(size, rng))[0] for size in sizes])
+        z = float((found - draws.mean()) / max(float(draws.std()), 1e-300))
+        return Repetition(z, len(y), bool(equal >= TIED * found)) if z > FIRES and found > draws.max() else None
+
+
+@dataclass(frozen=True, eq=False)
+class _OfTwo(_Neighbours):
+    """Cases in the order of their forecasts, residuals about in units of their standard deviation."""
+
+    c: Floats
+    tie: Ints
+
+    @cached_property
+    def _scale(self) -> Floats:
+        """(n,) variance of the outcome, and a little: a miss of a nearly certain forecast must not decide alone."""
+        v = self.c * (1.0 - self.c)
+        return np.asarray(v + LITTLE * v.mean())
+
+    def agreement(self, y: Ints) -> tuple[Floats, Floats]:
+        r = (y - self.c) / np.sqrt(self._scale)
+        next_to, apart = _beside(r)
+        equal = self.tie[1 : next_to.shape[1] + 1] == self.tie[: next_to.shape[1]]
+        total = next_to.sum(axis=1) - apart.sum(axis=1) / (FURTHER[1] - FURTHER[0] + 1)
+        return total, next_to[:, equal].sum(axis=1)
+
+    @property
+    def variance(self) -> float:
+        """Products of different pairs are uncorrelated."""
+        next_to, apart = _beside((self.c * (1.0 - self.c) / self._scale)[None])
+        return float(next_to.sum() + apart.sum() / (FURTHER[1] - FURTHER[0] + 1) ** 2)
+
+    def drawn(self, number: int, rng: np.random.Generator) -> Ints:
+        return (rng.random((number, len(self.c))) < self.c).astype(np.int64)
+
+
+def _beside(r: Floats) -> tuple[Floats, Floats]:
+    """(draws, cases) of values times those of the next case, and times the sum of those of further ones."""
+    near, far = FURTHER
+    own = r[:, : r.shape[1] - far]
+    sums = np.concatenate([np.zeros((len(r), 1)), np.cumsum(r, axis=1)], axis=1)
+    return own * r[:, 1 : own.shape[1] + 1], own * (sums[:, far + 1 :] - sums[:, near : sums.shape[1] - 1 - far + near])
+
+
+@dataclass(frozen=True, eq=False)
+class _OfMany(_Neighbours):
+    """Cases with their neighbours (n, 1 + further): the nearest counts 1 in T, all further ones together −1."""
+
+    c: Floats
+    tie: Ints
+    near: Ints
+
+    @classmethod
+    def of(cls, p: Floats, c: Floats, tie: Ints) -> _OfMany:
+        first, last = FURTHER_OF_MANY
+        return cls(c, tie, nearest(np.log(np.maximum(p, LEAST)), last)[:, [0, *range(first - 1, last)]])
+
+    @property
+    def _share(self) -> Floats:
+        """What the product of the residuals of a case and of each neighbour counts in T."""
+        further = self.near.shape[1] - 1
+        return np.append(1.0, np.full(further, -1.0 / further))
+
+    @cached_property
+    def _expected(self) -> tuple[Floats, Floats]:
+        """Σ_j over neighbours, both ways, of share·c_j (n, k), and Σ over pairs of share·c_i·c_j; nearest and equal."""
+        share = self._share * np.ones(self.near.shape)
+        equal = np.where((self.tie[self.near] == self.tie[:, None]) & (share > 0.0), share, 0.0)
+        sums, both = np.zeros((2, *self.c.shape)), np.zeros(2)
+        for column, other in enumerate(self.near.T):
+            for place, w in enumerate((share[:, column], equal[:, column])):
+                sums[place] += w[:, None] * self.c[other]
+                np.add.at(sums[place], other, w[:, None] * self.c)
+                both[place] += w @ np.einsum("ij,ij->i", self.c, self.c[other])
+        return sums, both
+
+    def agreement(self, y: Ints) -> tuple[Floats, Floats]:
+        sums, both = self._expected
+        same = [(y == y[:, other]) for other in self.near.T]
+        equal = self.tie[self.near[:, 0]] == self.tie
+        found = sum(w * one.sum(axis=1) for w, one in zip(self._share, same, strict=True))
+        held = np.arange(len(self.c))
+        less = [one[held, y].sum(axis=1) for one in sums]
+        return np.asarray(found - less[0] + both[0]), np.asarray(same[0][:, equal].sum(axis=1) - less[1] + both[1])
+
+    @property
+    def variance(self) -> float:
+        """Σ over pairs of (their share)²·tr(V_i V_j), V = diag(c) − cc′."""
+        n = len(self.c)
+        i, j = np.repeat(np.arange(n), self.near.shape[1]), self.near.ravel()
+        pair, at = np.unique(np.minimum(i, j) * n + np.maximum(i, j), return_inverse=True)
+        share = np.bincount(at.ravel(), np.tile(self._share, n))
+        a, b = self.c[pair // n], self.c[pair % n]
+        trace = np.einsum("ij,ij->i", a * b, 1.0 - a - b) + np.einsum("ij,ij->i", a, b) ** 2
+        return float(share**2 @ trace)
+
+    def drawn(self, number: int, rng: np.random.Generator) -> Ints:
+        ends = np.cumsum(self.c, axis=1)
+        ends[:, -1] = 1.0
+        n, k = ends.shape
+        flat = (ends + np.arange(n)[:, None]).ravel()
+        found = [np.searchsorted(flat, np.arange(n) + rng.random(n), "right") - k * np.arange(n) for _ in range(number)]
+        return np.asarray(np.minimum(np.array(found), k - 1))
+
+
+def nearest(x: Floats, number: int) -> Ints:
+    """(n, number) the nearest other rows of each row, by Euclidean distance."""
+    n = len(x)
+    if n > FEW_ROWS and x.shape[1] <= BY_TREE:
+        from scipy.spatial import cKDTree
+
+        place = np.asarray(cKDTree(x).query(x, number + 1)[1])
+    else:
+        place, square, step = np.empty((n, number + 1), np.int64), np.einsum("ij,ij->i", x, x), max(1, AT_ONCE // n)
+        for start in range(0, n, step):
+            part = slice(start, min(start + step, n))
+            distance = square - 2.0 * x[part] @ x.T
+            some = np.argpartition(distance, number, axis=1)[:, : number + 1]
+            order = np.argsort(np.take_along_axis(distance, some, axis=1), axis=1, kind="stable")
+            place[part] = np.take_along_axis(some, order, axis=1)
+    itself = place == np.arange(n)[:, None]
+    itself[~itself.any(axis=1), -1] = True  # one of many equal rows
+    return np.asarray(place[~itself].reshape(n, number))

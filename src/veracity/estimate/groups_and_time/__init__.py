@@ -1,0 +1,1 @@
+"""Does calibration hold in every group and at all times?"""

@@ -1,0 +1,1 @@
+"""Where does the loss come from? One cross-validated recalibration and the parts of the loss that follow from it."""

@@ -1,0 +1,350 @@
+"""Where the loss comes from: the losses of KF15 for any rule of the risk axis.
+
+The calibration loss is the gain of a cross-fitted pool of maps (`recalibration`). With a map of its own choice a reader
+gets the exact chain of KF15 instead, whose stage C is counted in the same rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from veracity import calibrators
+from veracity.estimate.loss.folds import blocks
+from veracity.estimate.loss.ideal import Ideal
+from veracity.estimate.loss.ideal import ideal as ideal_of
+from veracity.estimate.loss.recalibration import COHERENT_ENTRIES, Recalibration, Rule, fit_rows
+from veracity.estimate.means.scores import FEW_MISSES
+from veracity.formulas.chain import PAIRS, Chain, power_of
+from veracity.formulas.differences import normal_cluster_error
+from veracity.formulas.intervals import quantile
+from veracity.formulas.rules import ScoringRule
+from veracity.formulas.rules import rule as rule_of
+from veracity.inputs import Forecasts
+from veracity.records import findings_of_results as of_results
+from veracity.records.findings import Finding
+from veracity.records.reading import Reading, around, undefined, unknown
+from veracity.records.sections import Losses
+from veracity.state.content import forecast_hashes
+from veracity.types import Floats
+
+AUTO = "auto"  # the cross-fitted pool
+POOL = "cross-fitted pool of maps"
+AT_LEAST = f"{POOL}; at least"
+AT_MOST = f"{POOL}; at most"
+PAIRED = "paired differences, cross-fitted"
+IN_SAMPLE = "row influences"
+NOT_SEPARABLE = (
+    "grouping and irreducible loss cannot be told apart from these inputs: give the ideal probabilities, features, or "
+    "repeated outcomes"
+)
+RULES_OUT = "the class frequencies cannot be matched: forecasts of 0 rule them out"
+MANY_FOR_R = "only the log and the Brier score are adjusted beyond 100 classes"
+ONE_FOLD = "all cases belong together: none are left to judge a recalibration"
+BOTH_INFINITE = "the difference of two infinite losses"
+DIFFERENCE = "a difference of two estimates: no interval"
+SAME_ROWS = "C was counted in the same rows: no interval holds"
+ZERO_OUTCOME = "some outcomes had probability 0: no interval"
+EXPLAINED = 0.1  # of the log loss may be left over by the chain
+
+
+class NoProbabilities(ValueError):
+    """A map whose values leave the unit interval, so that no score can judge them."""
+
+
+def losses(
+    rows: Forecasts,
+    rule: Rule,
+    found: Recalibration | None,
+    *,
+    map: str = AUTO,
+    level: float = 0.95,
+    score: Reading | None = None,
+    upper: float | None = None,
+    ideal: Ideal | None = None,
+) -> Losses:
+    """Return the losses of KF15 Table 2 under a rule: "log", "brier" or a number r > −1.
+
+    found  the cross-validation of these rows
+    score  the mean score of all rows where it is known better than from these rows
+    upper  an upper end of the calibration loss from elsewhere (the in-sample bound of the verdict)
+    ideal  stage Q, where it has been found before
+    """
+    rule = rule_of(rule)
+    q = ideal_of(rows) if ideal is None else ideal
+    if map != AUTO:
+        return _exact(rows, rule, q, map, level)
+    if found is None:
+        return no_losses(ONE_FOLD)
+    return _crossfitted(rows, rule, found, q, level, score, upper)
+
+
+def no_losses(reason: str, score: Reading | None = None) -> Losses:
+    """Return losses of which at most the whole is known."""
+    nothing: dict[str, Any] = dict.fromkeys((*PAIRS, "remainder"), unknown(reason))
+    return Losses(**nothing if score is None else nothing | {"L": score})
+
+
+def _crossfitted(
+    rows: Forecasts,
+    rule: ScoringRule,
+    found: Recalibration,
+    q: Ideal,
+    level: float,
+    score: Reading | None,
+    upper: float | None,
+) -> Losses:
+    soft = found.with_ideal
+    judged = found if soft is None else soft
+    whole = _mean(found, rule, "S", level) if score is None else score
+    left = refined(found, rule, float(whole))
+    values = _adjustment_losses(judged, rule, left, whole, level)
+    (raw, error), al, cl, rl = left.pool, left.adjustment, left.calibration, left.loss
+    reach = quantile(level) * error
+    low = 0.0 if judged.few_misses and np.isfinite(raw) else _end(raw - reach)
+    high = None if upper is None or low is None else max(cl, np.nan_to_num(raw + reach), upper)
+    after = _mean(found, rule, "C", level)
+    values |= {
+        "L": whole,
+        "CL": Reading(cl, low, high, AT_LEAST, None if low is not None else ZERO_OUTCOME),
+        "RL": Reading(rl, None, after.high and max(after.high, rl), AT_MOST, after.reason),
+        "PCL": _difference(cl, al) if values["AL"].known else values["AL"],
+        **_with_ideal(rows, rule, q, whole, cl, al if values["AL"].known else None, soft, level),
+        "raw": values["raw"] | {"CL": raw, "CL_error": error},
+    }
+    notes = () if isinstance(q.finding, of_results.NotSeparable) else (q.finding,)
+    return Losses(**values, findings=(*found.findings, *notes))
+
+
+@dataclass(frozen=True)
+class Refined:
+    """The loss that is left after recalibration, as it is shown: L − CL, CL at least AL and at least 0.
+
+    pool, adjusted  mean gain of C and of A with its standard error, as they are; NaN without stage A
+    adjustment, calibration, loss  AL, CL and RL as shown
+    stage           whose forecasts have that loss: C, or A where it gains more, or S where neither gains
+    """
+
+    pool: tuple[float, float]
+    adjusted: tuple[float, float]
+    adjustment: float
+    calibration: float
+    loss: float
+    stage: str
+
+
+def refined(found: Recalibration, rule: Rule, whole: float, *, adjusted: bool = True) -> Refined:
+    """Return what a recalibration leaves of the loss `whole` of all cases; `adjusted`: where A may be C."""
+    rule = rule_of(rule)
+    judged = found if found.with_ideal is None else found.with_ideal
+    pool, by_prior = judged.gain(rule), judged.gain(rule, "A") if adjusted else (np.nan, np.nan)
+    al = 0.0 if np.isnan(by_prior[0]) else max(by_prior[0], 0.0)
+    cl = max(pool[0], al, 0.0)
+    if np.isfinite(whole) and np.isfinite(cl):
+        stage = "C" if cl == pool[0] else "A" if cl == al > 0.0 else "S"
+        return Refined(pool, by_prior, al, cl, whole - cl, stage)
+    after, _ = found.mean(found.scores(rule, "C"))  # type: ignore[arg-type]
+    return Refined(pool, by_prior, al, np.inf, after, "C")
+
+
+def _adjustment_losses(
+    judged: Recalibration, rule: ScoringRule, left: Refined, whole: Reading, level: float
+) -> dict[str, Any]:
+    """Return the readings of the adjustment loss and of the loss after adjustment, or why there are none."""
+    raw, error = left.adjusted
+    if np.isnan(raw):
+        too_many = rule.key not in ("log", "brier") and judged.rows.k > 100
+        reason = unknown(judged.why_not_adjusted or (MANY_FOR_R if too_many else RULES_OUT))
+        return {"AL": reason, "PL": reason, "raw": {}}
+    al, reach = left.adjustment, quantile(level) * error
+    few = fit_rows(forecast_hashes(judged.rows), judged.rows.k, COHERENT_ENTRIES)
+    fitted = chance_of_adjustment(judged.part(few).rows, power_of(rule), len(judged.fitted))
+    low, high = _end(raw - reach), _end(max(raw, 0.0) + reach + fitted)
+    why_not = FEW_MISSES if judged.few_misses and np.isfinite(raw) else ZERO_OUTCOME
+    reading = Reading(al, low, high, PAIRED, None if low is not None else why_not)
+    return {"AL": reading, "PL": _difference(whole, al), "raw": {"AL": raw, "AL_error": error}}
+
+
+def chance_of_adjustment(rows: Forecasts, r: float, folds: int | None = None) -> float:
+    """Return what chance adds to the adjustment loss at r where it is fitted in the same rows.
+
+    Mean forecasts and class frequencies differ by chance with the covariance V/n of Y − S; the loss of closing the gap
+    is ½ (1 + r) gapᵀ H⁻¹ gap with H = mean[diag h − h hᵀ/Σh], h = S^(1−r). With `folds`, n is the number of rows
+    outside one fold: what fitting costs on new rows.
+    """
+    s, mass = rows.matrix, rows.mass / rows.mass.sum()
+    h = np.where(s > 0.0, np.maximum(s, 1e-300) ** (1.0 - r), 0.0)
+    curved = np.diag(mass @ h) - (h * (mass / h.sum(axis=1))[:, None]).T @ h
+    rest = -s
+    rest[np.arange(len(s)), rows.observed] += 1.0
+    gap = mass @ rest
+    varied = (rest * mass[:, None]).T @ rest - np.outer(gap, gap)
+    n = calibrators.effective_rows(rows) * (1.0 if folds is None else 1.0 - 1.0 / folds)
+    if np.trace(curved) < 1e-200:  # only certain forecasts: nothing moves
+        return 0.0
+    # Rows of H sum to zero: its smallest eigenvalue is rounding, which the default limit of 1e-15 may invert.
+    inverse = np.linalg.pinv(curved, rcond=1e-12, hermitian=True)
+    return 0.5 * (1.0 + r) * float(np.trace(inverse @ varied)) / n
+
+
+def _difference(whole: float, part: float) -> Reading:
+    if np.isinf(whole) and np.isinf(part):
+        return undefined(BOTH_INFINITE)
+    return Reading(float(whole) - part, method=POOL, reason=DIFFERENCE)
+
+
+def _end(value: float) -> float | None:
+    """Return an end of an interval of a loss, which is at least 0; None where it is not finite."""
+    return max(value, 0.0) if np.isfinite(value) else None
+
+
+def _mean(found: Recalibration, rule: ScoringRule, stage: str, level: float) -> Reading:
+    """Return the mean score of a stage with its interval."""
+    scores = found.scores(rule, stage)
+    if scores is None:
+        return unknown(found.why_not_adjusted or RULES_OUT)
+    mean, error = found.mean(scores)
+    if found.few_misses and np.isfinite(mean):
+        return Reading(mean, reason=FEW_MISSES)
+    return around(mean, error, level, (0.0, np.inf), IN_SAMPLE if stage == "S" else PAIRED)
+
+
+def _with_ideal(
+    rows: Forecasts,
+    rule: ScoringRule,
+    q: Ideal,
+    whole: Reading,
+    cl: float,
+    al: float | None,
+    soft: Recalibration | None,
+    level: float,
+) -> dict[str, Reading]:
+    """Return the losses that need Q: those beyond calibration, and what sampling leaves over."""
+    nothing = dict.fromkeys(("GL", "IL", "EL", "PEL"), unknown(NOT_SEPARABLE)) | {"remainder": Reading(0.0)}
+    if q.grouping is not None:
+        bound = q.grouping.get(str(rule.key))
+        return nothing | ({"GL": _at_least(bound)} if bound is not None else {})
+    if q.Q is None:
+        return nothing
+    epistemic = row_mean(rows, np.asarray(rule.divergence(rows.matrix, q.Q)), level)
+    inherent = rule.entropy(q.Q) if soft is not None else rule.score(q.Q, rows.observed)
+    il = row_mean(rows, np.asarray(inherent), level)
+    el = float(epistemic)
+    if np.isfinite(el):
+        gl = max(el - cl, 0.0)
+    else:
+        gl = float(_mean(soft, rule, "C", level)) - float(il) if soft is not None else np.nan
+    return {
+        "GL": _difference(gl, 0.0) if np.isfinite(gl) else undefined(BOTH_INFINITE),
+        "IL": il,
+        "EL": epistemic,
+        "PEL": unknown(RULES_OUT) if al is None else _difference(max(el, al), al),
+        "remainder": Reading(float(whole) - el - float(il)) if np.isfinite(el) else undefined(BOTH_INFINITE),
+    }
+
+
+def row_mean(rows: Forecasts, values: Floats, level: float) -> Reading:
+    """Return the weighted mean of values of rows with its interval."""
+    value = float(rows.mass @ values / rows.mass.sum())
+    if not np.isfinite(value):
+        return around(value, np.nan, level)
+    n, error = calibrators.effective_rows(rows), error_of(rows, rows.mass * (values - value) / rows.mass.sum())
+    if rows.clusters is None and rows.time is None:
+        error = error * float(np.sqrt(n / (n - 1.0))) if n > 1.0 + 1e-9 else np.nan
+    return around(value, error, level, (0.0, np.inf), IN_SAMPLE)
+
+
+def error_of(rows: Forecasts, u: Floats) -> float:
+    """Return the standard error of a mean from the influences of rows: independent, in clusters or in time."""
+    unit = blocks(rows.clusters, rows.time, rows.copies)
+    if unit is not None:
+        return float(normal_cluster_error(np.bincount(unit, weights=u))[0])
+    return float(np.sqrt((u**2 / np.maximum(rows.copies, 1)).sum()))
+
+
+def _at_least(bound: float) -> Reading:
+    """Return the reading of a loss with a lower bound alone."""
+    reason = "only a lower bound can be given: too many distinct features"
+    return Reading(np.nan, bound, None, "lower bound by a cross-fitted partition of the features", reason, known=False)
+
+
+def chain(rows: Forecasts, map: str, *, q: Ideal | None = None, prior: Floats | None = None) -> Chain:
+    """Return the exact chain of KF15 with stage C by a map that is fitted to these rows.
+
+    Where ideal probabilities are given, cells have their mean as C instead of the outcomes' frequencies.
+    """
+    fitted = calibrators.fit(map, rows)
+    outside = getattr(fitted, "outside", 0)
+    if outside:
+        raise NoProbabilities(f"map: {map!r} gives {outside:,} values that are no probabilities; choose another")
+    cells: Any = fitted.cells(rows.scores) if hasattr(fitted, "cells") else None
+    ideal = None if q is None else q.Q
+    stage_c = fitted(rows.scores) if cells is None else fitted.means  # type: ignore[attr-defined]
+    if cells is not None and rows.ideal is not None and ideal is not None:
+        size = np.bincount(cells, weights=rows.mass, minlength=len(stage_c))
+        sums = [np.bincount(cells, weights=rows.mass * column, minlength=len(size)) for column in ideal.T]
+        stage_c = np.where(size[:, None] > 0.0, np.column_stack(sums) / np.maximum(size, 1e-300)[:, None], stage_c)
+    return Chain(
+        rows.scores,
+        rows.observed,
+        stage_c,
+        A=lambda rule: _adjusted(rows, rule),
+        Q=ideal,
+        cells=cells,
+        mass=rows.mass,
+        counts=rows.counts,
+        prior=prior,
+        log_realised=rows.log_realised,
+    )
+
+
+def _adjusted(rows: Forecasts, rule: ScoringRule) -> Floats | None:
+    name, options = calibrators.adjustment(rule)
+    try:
+        return np.asarray(calibrators.fit(name, rows, **options)(rows.scores))
+    except calibrators.InfeasibleTarget:
+        return None
+
+
+def _exact(rows: Forecasts, rule: ScoringRule, q: Ideal, map: str, level: float) -> Losses:
+    """Return the ten losses of the exact chain; intervals for those that no stage of the same rows enters."""
+    steps = chain(rows, map, q=q)
+    values, method = steps.losses(rule), f"map {map}, counted in the same rows"
+    found: dict[str, Any] = {}
+    for name in (*PAIRS, "remainder"):
+        value = values[name]
+        if name == "GL" and q.grouping is not None and str(rule.key) in q.grouping:
+            found[name] = _at_least(q.grouping[str(rule.key)])
+        elif value is None:
+            found[name] = unknown(RULES_OUT if name in ("AL", "PCL", "PL") else NOT_SEPARABLE)
+        elif np.isnan(value):
+            found[name] = undefined(BOTH_INFINITE)
+        elif name == "remainder":
+            found[name] = Reading(value)
+        elif "C" in PAIRS[name]:
+            found[name] = Reading(value, method=method, reason=SAME_ROWS)
+        else:
+            found[name] = _influenced(rows, steps, rule, name, value, level)
+    return Losses(**found, findings=_findings(q, steps, map, found, rule))
+
+
+def _influenced(rows: Forecasts, steps: Chain, rule: ScoringRule, name: str, value: float, level: float) -> Reading:
+    given = rows.ideal is not None and name == "EL"
+    values = steps.rows(rule, *PAIRS[name]) if given else steps.influence(rule, name)
+    if np.isfinite(value) and not np.isfinite(values).all():
+        return Reading(value, reason=ZERO_OUTCOME)
+    return row_mean(rows, values, level) if np.isfinite(value) else around(value, np.nan, level)
+
+
+def _findings(q: Ideal, steps: Chain, map: str, found: dict[str, Reading], rule: ScoringRule) -> tuple[Finding, ...]:
+    """Return findings about the origin of Q, infinite steps where C rules an outcome out, and coarse cells."""
+    notes = [] if isinstance(q.finding, of_results.NotSeparable) else [q.finding]
+    infinite = [name for name in ("PCL", "GL", "RL") if np.isinf(found[name])]
+    if infinite and np.isfinite(found["L"]):
+        notes.append(of_results.InfiniteCalibrated(map=map, steps=tuple(infinite)))
+    left, whole = found["remainder"], found["L"]
+    if rule.key == "log" and steps.cells is not None and np.isfinite(left) and abs(left) > EXPLAINED * whole:
+        notes.append(of_results.CoarseCells(map=map, left=float(left), loss=float(whole)))
+    return tuple(notes)
