@@ -55,6 +55,8 @@ papers: setup
 lock: setup
 	$(INSTALL) pip-tools
 	$(COMPILE) --upgrade --all-extras -o requirements/dev.txt pyproject.toml
+	sed -i '/^# /d;/^veracity @/d' requirements/dev.txt
+	$(COMPILE) --upgrade -c requirements/dev.txt -o requirements/docs.txt requirements/docs.in
 	$(COMPILE) --extra cli -c requirements/dev.txt -o requirements/runtime.txt pyproject.toml
 	$(COMPILE) --upgrade -c requirements/runtime.txt -o requirements/pandas3.txt requirements/pandas3.in
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import veracity as vc
-from tests.test_assessment import SCHEMA, draw, valid
+from tests.results.test_assessment import SCHEMA, draw, valid
 from veracity.inputs import Forecasts
 from veracity.records.verdict import Reason
 from veracity.state.plan import Plan

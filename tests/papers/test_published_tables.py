@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_table import A
+from tests.results.test_table import A
 from veracity import PredictionTable
 
 

@@ -164,7 +164,7 @@ def test_the_sdist_can_run_its_tests(built: dict[str, Path]) -> None:
         "-n",
         "0",
         "tests/laws/test_means.py",
-        "tests/test_table.py",
+        "tests/results/test_table.py",
         "tests/papers/test_hb17.py",
     ]
     done = run([sys.executable, *words], cwd=built["inside"], env=env)

@@ -77,7 +77,7 @@ def test_the_walk_from_file_to_answer_is_short(
     wanted = ["engines → read.open", "engines → read.parts.Source.parts", "engines → state.", "engines → results."]
     found = [next(i for i, line in enumerate(walk.lines) if line.startswith(step)) for step in wanted]
     assert found == sorted(found)
-    shown = (Path(__file__).parents[1] / "docs" / "how_it_works.md").read_text()
+    shown = (Path(__file__).parents[2] / "docs" / "how_it_works.md").read_text()
     assert "\n".join(walk.lines) in shown, "docs/how_it_works.md shows another walk"
 
 
@@ -102,7 +102,7 @@ class Counter:
 
 
 def test_a_whole_report_takes_few_calls_and_crossings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    demo = Path(__file__).parents[1] / "demo" / "naive_bayes.csv"
+    demo = Path(__file__).parents[2] / "demo" / "naive_bayes.csv"
     command = ["assess", str(demo), "--quiet", "--force", "--report", str(tmp_path / "page.html")]
     assert run(command) == 0  # importing is no step
     counter = Counter()

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.shared
 
 def _sets() -> list[tuple[str, dict[str, str], dict[str, str]]]:
     """How each set is read: the list that the tests of reading hold."""
-    spec = spec_from_file_location("reading_reference", Path(__file__).parent / "inputs" / "test_reference.py")
+    spec = spec_from_file_location("reading_reference", Path(__file__).parents[1] / "inputs" / "test_reference.py")
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)

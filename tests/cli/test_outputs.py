@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.test_cli_assess import N, veracity, write_forecasts
+from tests.cli.test_assess import N, veracity, write_forecasts
 from veracity.cli import run
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.test_cli_assess import veracity
+from tests.cli.test_assess import veracity
 from veracity import engines
 from veracity.cli import run
 

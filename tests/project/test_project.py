@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 HOSTS = ("pypi.org", "pythonhosted", "anaconda.org", "index-url", "find-links http")
 MACHINE = re.compile(r"(?<![\w.])/(?:home|root|Users|work)/\w")
 
