@@ -161,7 +161,7 @@ class Option:
     typed       int or float: what the command line reads
     commands    those that have it; none: all that have the record
     needs       what data must hold for it to have an effect: classes, groups or time
-    kept        repeated by commands that are proposed for the same input; others change no probability and no outcome
+    kept        repeated by commands that are proposed for the same input; others change neither forecasts nor advice
     unlabelled  has a meaning for forecasts without outcomes
     """
 
@@ -221,9 +221,10 @@ def take_all(record: Any, options: Mapping[str, Option]) -> None:
 
 _input, _cases = partial(option, group=INPUT), partial(option, group=CASES)
 _choice = partial(_input, take=as_choice)
+DEPENDENCE = ("cluster", "time")  # which cases depend on each other: the verdict and what it advises follow it
 EXCLUSIVE = {  # options of which one is given, and which to choose
     ("proba", "positive_proba"): "classes: {}; one probability: {}",
-    ("cluster", "time"): "units with many cases: {}; a series: {}",
+    DEPENDENCE: "units with many cases: {}; a series: {}",
 }
 
 
@@ -364,7 +365,6 @@ class ReadOptions:
         "COL",
         take=as_column,
         basic=True,
-        kept=False,
         array="clusters",
     )
     time: str | None = _cases(
@@ -373,7 +373,6 @@ class ReadOptions:
         "COL",
         take=as_column,
         basic=True,
-        kept=False,
     )
     labelled: bool = True  # False: forecasts without outcomes, to be mapped and not to be assessed
 

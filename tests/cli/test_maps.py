@@ -260,6 +260,12 @@ def test_options_that_a_map_does_not_take_are_refused(here, capsys, option):
     assert not (here / "map.json").exists()
 
 
+@pytest.mark.parametrize("option", ["--group", "--feature", "--ideal"])
+def test_an_advised_map_takes_no_options_that_change_neither_verdict_nor_map(here, capsys, option):
+    assert run(["calibrate", "fit", "f.csv", "--map", "advised", option, "p_a", "-o", "map.json"]) == 2
+    assert f"{option} has no effect: a map is one for all rows" in capsys.readouterr().err
+
+
 def test_frequencies_as_a_spreadsheet_writes_them(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "f.csv").write_text("y,p\n1,0.7\n0,0.2\n1,0.6\n0,0.3\n")

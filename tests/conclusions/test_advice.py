@@ -108,3 +108,24 @@ def test_calibrate_fit_writes_the_advised_map(tmp_path, capsys):
     assert run(["calibrate", "fit", str(calibrated), "--map", "advised", "-o", str(tmp_path / "none.json")]) == 2
     assert "no correction is advised" in capsys.readouterr().err
     assert not (tmp_path / "none.json").exists()
+
+
+@pytest.mark.parametrize("option", ["--cluster", "--time"])
+def test_the_printed_command_writes_the_map_that_was_judged_of_dependent_cases(tmp_path, capsys, option):
+    rng = np.random.default_rng(9)
+    q = truth("bin", 1200, rng)
+    unit = np.sort(rng.integers(0, 60, 1200))
+    p, y = stated(q, "T", 1.6)[:, 1], draw(q, rng)
+    y = np.where(rng.random(1200) < 0.5, y[np.searchsorted(unit, unit)], y)  # alike within a unit
+    file, out, document = tmp_path / "f.csv", tmp_path / "map.json", tmp_path / "a.json"
+    rows = zip(unit.tolist(), y.tolist(), p.tolist(), strict=True)
+    file.write_text("unit,y,p\n" + "".join(f"{a},{b},{c!r}\n" for a, b, c in rows))
+    names = [str(file), option, "unit"]
+    assert run(["assess", *names, "--json", str(document)]) == 0
+    words = capsys.readouterr().out.split()
+    assert words[words.index("fit") + 1 : words.index("-o")] == [*names, "--map", "advised"]
+    assert run(["calibrate", "fit", *names, "--map", "advised", "-o", str(out)]) == 0
+    judged = vc.assess(y, p, **{{"--cluster": "clusters", "--time": "time"}[option]: unit})
+    written = calibrators.from_json(out.read_text())
+    np.testing.assert_allclose(written(p), judged.advised_map(p), atol=1e-12)
+    assert np.abs(written(p) - vc.assess(y, p).advised_map(p)).max() > 1e-3

@@ -14,7 +14,7 @@ from veracity.cli._options import OUTPUT, Option, Request
 from veracity.cli._output import OutputFiles, check_file, check_files, tell, to_stdout
 from veracity.cli._progress import ProgressBar
 from veracity.cli._work import engine_of
-from veracity.options import READING
+from veracity.options import DEPENDENCE, READING
 
 if TYPE_CHECKING:
     from veracity.calibrators import Fitted
@@ -68,15 +68,17 @@ def one_model(
     outcomes: str = "needed",
     classes: Sequence[Any] | None = None,
     suffix: str | None = None,
+    judged: bool = False,
 ) -> RecalibrationJob:
     """Return the forecasts of the only model in the files, counted.
 
     outcomes  "needed"; "asked": forecasts without outcomes will do; "unused": and invalid outcomes are ignored
     classes   of the map that will be applied
     suffix    of the columns that mapped rows will get
+    judged    whether the map follows the verdict, so that it matters which cases depend on each other
     """
     for name, option in READING.items():
-        if not option.kept and getattr(request.reading, name):
+        if not (option.kept and (judged or name not in DEPENDENCE)) and getattr(request.reading, name):
             raise ValueError(
                 f"{option.typed_as} has no effect: a map is one for all rows\n"
                 "  leave it out; for rows of one kind, a map of their own:  --where COL=VALUE"

@@ -51,7 +51,7 @@ def fit(files: tuple[str, ...], name: str, output: str, force: bool, **options: 
     read = files_read(request)
     check_files({"-o": output}, read, force)
     with ProgressBar("reading") as working:
-        model = one_model(request, working)
+        model = one_model(request, working, judged=name in CHOSEN)
         warn_of_changes(model)
         fitted = CHOSEN[name](model.tally) if name in CHOSEN else model.fit(name)
     with OutputFiles(read) as outputs:
@@ -80,7 +80,7 @@ def best(tally: Tally) -> Fitted:
     """Return the map with the largest cross-validated gain, fitted on all rows."""
     from veracity.estimate.calibration.remedies import best_map
 
-    found = best_map(tally.rows)
+    found = best_map(tally.rows, clusters=tally.dependent(tally.rows), time=tally.rows.time)
     if found is None:
         raise ValueError("no map lowers the log loss of rows it was not fitted on; nothing was written")
     return found

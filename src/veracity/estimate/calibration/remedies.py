@@ -10,6 +10,7 @@ from veracity.formulas.intervals import quantile
 from veracity.inputs import Forecasts
 from veracity.records.sections import Gain, Remedy
 from veracity.state.content import forecast_hashes
+from veracity.types import Array
 
 NO_REMEDIES = ("identity", "prior")  # doing nothing, and always predicting the class frequencies
 LABELLED = "labelled cases"
@@ -46,9 +47,11 @@ def remedies(found: Recalibration | None, *, level: float = 0.95) -> tuple[Remed
     return tuple(sorted(made, key=lambda entry: (_order(entry.log.gain), entry.map)))
 
 
-def best_map(forecasts: Forecasts) -> calibrators.Fitted | None:
+def best_map(
+    forecasts: Forecasts, *, clusters: Array | None = None, time: Array | None = None
+) -> calibrators.Fitted | None:
     """Return the map with the largest cross-validated gain in log loss, fitted on all rows; None when none gains."""
-    best = next(iter(remedies(recalibration(forecasts))), None)
+    best = next(iter(remedies(recalibration(forecasts, clusters=clusters, time=time))), None)
     if best is None or best.log.gain is None or not best.log.gain > 0.0:
         return None
     return fit_member(best.map, forecasts)
