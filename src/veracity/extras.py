@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 CLI = ("polars", "narwhals", "click", "rich", "jinja2", "markupsafe", "altair", "vl_convert")
-EXTRAS = dict.fromkeys(CLI, "cli") | {"dask": "dask", "distributed": "dask", "pyspark": "spark"}
+EXTRAS = dict.fromkeys(CLI, "cli") | {"dask": "dask", "distributed": "dask", "pyspark": "spark", "sklearn": "sklearn"}
 
 
 def remedy(missing: ModuleNotFoundError) -> str:
