@@ -27,6 +27,8 @@ if TYPE_CHECKING:  # what editors and type checkers see; at run time a name is i
     from veracity.results.assess import Assessments as Assessments
     from veracity.results.assess import assess as assess
     from veracity.results.assessment import Assessment as Assessment
+    from veracity.results.calibrator import Calibrator as Calibrator
+    from veracity.results.calibrator import calibrate as calibrate
     from veracity.results.compare import compare as compare
     from veracity.results.comparison import Comparison as Comparison
     from veracity.state.plan import Plan as Plan
@@ -39,6 +41,8 @@ _HOMES = {
     "Assessment": "results.assessment",
     "assess": "results.assess",
     "Assessments": "results.assess",
+    "Calibrator": "results.calibrator",
+    "calibrate": "results.calibrator",
     "Comparison": "results.comparison",
     "compare": "results.compare",
     "Tally": "state.tally",

@@ -31,7 +31,14 @@ EXPRESSIONS = {
     "vc.assess(y, p).findings[0].code": "str",
     "vc.assess(y, p).risk_profile.reported": "tuple[float, ...]",
     "vc.assess(y, p).to_json()": "str",
-    "vc.assess(y, p).to_frame()": "DataFrame",
+    "vc.assess(y, p).to_frame('polars')": "DataFrame",
+    "vc.assess(y, p).to_metrics()": "dict[str, float]",
+    "vc.assess(y, p).fix()": "Calibrator",
+    "vc.calibrate(y, p)": "Calibrator",
+    "vc.calibrate(y, p).predict(p)": "ndarray",
+    "vc.calibrate(y, p).gain.low": "float | None",
+    "vc.calibrate(y, p).assessment": "Assessment",
+    "vc.Calibrator.from_json('{}').method": "str",
     "vc.assess(vc.Tally.of(y, p) + vc.Tally.of(y, p))": "Assessment",
     "vc.assess(frame, label='y')": "Assessment | Assessments",
     "vc.Assessment.from_json('{}')": "Assessment",
@@ -76,7 +83,7 @@ def documented(function) -> set[str]:
     return {name.strip() for head in heads for name in head.partition(" : ")[0].split(",")}
 
 
-@pytest.mark.parametrize("name", ["assess", "compare", "adjust"])
+@pytest.mark.parametrize("name", ["assess", "calibrate", "compare", "adjust"])
 def test_every_parameter_is_explained(name):
     function = getattr(vc, name)
     parameters = {p.name for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD}

@@ -23,6 +23,7 @@ from ._feasibility import InfeasibleTarget
 from ._fitted import SCHEMA, Fitted
 from ._grouping import class_means, copies, effective_rows, equal_rows
 from ._label_shift import em
+from ._mapped import mapped_rows
 from ._target import checked_scores
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "fit",
     "from_json",
     "label",
+    "mapped_rows",
     "names",
 ]
 

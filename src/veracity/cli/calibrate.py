@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from veracity.calibrators import Fitted
     from veracity.state.tally import Tally
 
-FEW = 50  # cases below which a fitted map is mostly chance
 NAME = Option(
     ESTIMATION,
     "--map",
@@ -58,11 +57,10 @@ def fit(files: tuple[str, ...], name: str, output: str, force: bool, **options: 
         outputs.add(output, fitted.to_json() + "\n")
     where = "" if output == "-" else f" → {output}"
     tell(f"{fitted.text}, fitted on {model.basis(fitted)}{where}")
-    cases = model.tally.cases
-    if fitted.needs_labels and cases < FEW:
-        from veracity.words import count
+    from veracity.words import few_for_a_map
 
-        tell(f"  {count(cases, 'case')}: another sample of so few would give quite another map")
+    if fitted.needs_labels and (few := few_for_a_map(model.tally.cases)):
+        tell(f"  {few}")
 
 
 def advised(tally: Tally) -> Fitted:
@@ -70,20 +68,17 @@ def advised(tally: Tally) -> Fitted:
     from veracity.results.assess import assessment
     from veracity.words import advised_nothing
 
-    made = assessment(tally)
-    if made.advised_map is None:
-        raise ValueError(f"{advised_nothing(made.advice, made.verdict)}; nothing was written\n  fit one:  --map best")
-    return made.advised_map
+    fixed = assessment(tally)
+    if fixed.advised_map is None:
+        raise ValueError(f"{advised_nothing(fixed.advice, fixed.verdict)}; nothing was written\n  fit one:  --map best")
+    return fixed.fix().fitted
 
 
 def best(tally: Tally) -> Fitted:
     """Return the map with the largest cross-validated gain, fitted on all rows."""
-    from veracity.estimate.calibration.remedies import best_map
+    from veracity.results.calibrator import named
 
-    found = best_map(tally.rows, clusters=tally.dependent(tally.rows), time=tally.rows.time)
-    if found is None:
-        raise ValueError("no map lowers the log loss of rows it was not fitted on; nothing was written")
-    return found
+    return named("best", tally)
 
 
 CHOSEN = {"advised": advised, "best": best}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from veracity.inputs.arguments import forecast_matrix
 from veracity.inputs.forecasts import Forecasts
-from veracity.inputs.names import Names, number
+from veracity.inputs.names import Names, listed, number
 from veracity.kernels.result import Problem, tolerance
 from veracity.records import findings_of_input as of_input
 from veracity.records.findings import FIRST, Finding, first_rows
@@ -30,6 +32,30 @@ def check(forecasts: Forecasts) -> Forecasts:
         except ValueError as problem:  # --scale would not help: it is for the forecast alone
             raise ValueError(f"{str(problem).splitlines()[0]}\n  give the ideal as probabilities") from None
     return replace(forecasts, findings=forecasts.findings + _findings(forecasts, low, high))
+
+
+def without_outcomes(y_proba: Any, classes: tuple[Any, ...], known_as: str) -> Forecasts:
+    """Return forecasts of these classes for which no outcome is known; `known_as`: what they were given for.
+
+    y_proba is (n,), the probability of the second of two classes, or (n, k), every value a probability.
+    """
+    names = Names()
+    p = forecast_matrix(y_proba, names)
+    k = len(classes)
+    if p.shape[1:] != (k,) and not (p.ndim == 1 and k == 2):
+        shape = f"(n, {k})" + (" or (n,)" if k == 2 else "")
+        raise names.error(
+            f"{names.forecast} has shape {p.shape}; {known_as} is for {k} classes: {listed(classes)}.",
+            f"give probabilities of shape {shape}",
+        )
+    forecasts = Forecasts(p.astype(np.float32) if p.dtype == np.float16 else p, None, classes, names=names)
+    forecasts = replace(forecasts, half=p.dtype == np.float16)
+    try:
+        _refuse_values(forecasts.scores, forecasts, names)
+    except ValueError as problem:
+        first = str(problem).splitlines()[0]
+        raise ValueError(f"{first}\n  give probabilities, on the scale that {known_as} was fitted on") from None
+    return forecasts
 
 
 def refuse(problems: Mapping[str, Problem], forecasts: Forecasts) -> None:

@@ -10,6 +10,7 @@ source.read()            all forecasts by model, every value checked
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,13 @@ def frame(data: Any, options: ReadOptions | None = None) -> dict[str, Forecasts]
     return source_of_frame(data, options or ReadOptions()).read()
 
 
-def frame_of(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
-    """Return rows of a result as a polars frame."""
-    return pl.DataFrame(list(rows), infer_schema_length=None)
+def frame_of(rows: Sequence[dict[str, Any]], library: str = "polars") -> Any:
+    """Return rows of a result as a frame of that library: polars, pandas or pyarrow."""
+    made = pl.DataFrame(list(rows), infer_schema_length=None)
+    if library == "polars":
+        return made
+    import narwhals as nw
+
+    return nw.from_dict(
+        made.to_dict(as_series=False), backend=import_module(library)
+    ).to_native()  # needs no other library

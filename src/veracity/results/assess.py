@@ -23,6 +23,7 @@ from veracity.records.sections import Provenance
 from veracity.results.assessment import Assessment
 from veracity.results.document import expect_schema, parse
 from veracity.results.presented import Presented
+from veracity.results.tabular import library_of
 from veracity.state.clusters import TIME
 from veracity.state.plan import USUAL, Plan
 from veracity.state.tally import Tally
@@ -234,7 +235,7 @@ def assess(
     forecasts = prepare(y_true, y_proba, **{**columns, "groups": _columns(groups)})
     if ideal is not None:
         check(forecasts)  # the pass looks at the forecasts alone
-    return assessment(Tally.of(forecasts, plan=plan), started=started)
+    return assessment(Tally.of(forecasts, plan=plan), started=started, library=library_of(y_true, y_proba))
 
 
 def _refuse_swapped_parts(tally: Tally) -> None:
@@ -253,7 +254,12 @@ def _refuse_swapped_parts(tally: Tally) -> None:
 
 
 def assessment(
-    tally: Tally, *, model: str | None = None, provenance: Mapping[str, Any] | None = None, started: float | None = None
+    tally: Tally,
+    *,
+    model: str | None = None,
+    provenance: Mapping[str, Any] | None = None,
+    started: float | None = None,
+    library: str = "",
 ) -> Assessment:
     """Return the assessment of a tally with its provenance; `started` is when the work began (perf_counter)."""
     if tally.sums.rows:
@@ -274,7 +280,7 @@ def assessment(
         plan=tally.plan.options(),
         seconds=None if started is None else round(perf_counter() - started, 6),
     )
-    return Assessment(tally, model, replace(made, **(provenance or {})))
+    return Assessment(tally, model, replace(made, **(provenance or {})), library)
 
 
 def single_class(y_true: Any, y_proba: Any, labels: Any) -> Any:
@@ -325,7 +331,8 @@ def models_of(data: Any, options: dict[str, Any], caller: str = "assess") -> dic
 
 def _of_frame(data: Any, plan: Plan, given: dict[str, Any], options: dict[str, Any]) -> Assessment | Assessments:
     models = models_of(data, options | given)
-    found = {name: assessment(Tally.of(f, plan=plan), model=name) for name, f in models.items()}
+    library = library_of(data)
+    found = {name: assessment(Tally.of(f, plan=plan), model=name, library=library) for name, f in models.items()}
     return next(iter(found.values())) if len(found) == 1 else Assessments(found)
 
 

@@ -17,7 +17,6 @@ from veracity import estimate
 from veracity.calibrators import Fitted
 from veracity.estimate.calibration.fix import Advice
 from veracity.estimate.loss.ladder import NoProbabilities
-from veracity.extras import extras
 from veracity.kernels.result import R
 from veracity.records import findings_of_results as of_results
 from veracity.records import sections as records
@@ -35,30 +34,25 @@ from veracity.results.document import (
     parameter_of,
     parse,
     plain,
-    readings,
     rule_key,
     rule_of,
 )
-from veracity.results.presented import Presented
 from veracity.results.schema import OPTIONAL, SCHEMA, SECTIONS, section_types
 from veracity.results.shared import Shared
+from veracity.results.tabular import Tabular
 from veracity.state.plan import FLOORS
 from veracity.state.tally import Tally
 
 if TYPE_CHECKING:
-    from polars import DataFrame
+    from veracity.results.calibrator import Calibrator
 
 TERMS = ("uncertainty", "resolution", "reliability", "within")
-FLAT = (
-    *("scores", "skill", "reported", "expected", "measured", "divergence"),
-    *("papers", "source", "source_divergence", "calibration_slope", "spread_ratio", "verdict_detail"),
-    *("decomposition", "losses"),
-)
+FIT_AND_USE = "k = vc.calibrate(y_true, y_proba)\nk.predict(new_proba)"
 FROM_JSON = "this assessment was read from a document that does not hold this; make it again from the forecasts"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Assessment(Presented):
+class Assessment(Tabular):
     """Everything that can be said about one set of forecasts.
 
     >>> from veracity import assess
@@ -70,6 +64,7 @@ class Assessment(Presented):
     tally: Tally | None  # None where the assessment was read from a document
     model: str | None = None
     provenance: records.Provenance | None = None
+    library: str = ""  # whose frames the caller uses
 
     # -- filled by the one pass -----------------------------------------------------------------------------------
 
@@ -226,7 +221,8 @@ class Assessment(Presented):
     @cached_property
     def advice(self) -> Fix:
         """What to do about what the verdict found: a map with its gain, or the reason why there is none."""
-        return self._advised.fix
+        fix = self._advised.fix
+        return fix if fix.map is None else replace(fix, python=FIT_AND_USE)
 
     @cached_property
     def _advised(self) -> Advice:
@@ -242,6 +238,12 @@ class Assessment(Presented):
     def advised_map(self) -> Fitted | None:
         """The map that the advice means, fitted; None where none is advised."""
         return self._advised.fitted
+
+    def fix(self) -> Calibrator:
+        """Return the calibrator that the advice means; it changes nothing where none is advised."""
+        from veracity.results.calibrator import calibrator
+
+        return calibrator(self)
 
     @cached_property
     def _losses_by_rule(self) -> Mapping[str, records.Losses]:
@@ -374,17 +376,6 @@ class Assessment(Presented):
         return mine == theirs
 
     __hash__ = None  # type: ignore[assignment]
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return the readings as a flat table: name, value, low, high, method, reason."""
-        return [row for name in FLAT for row in readings(getattr(self, SECTIONS[name]), name)]
-
-    def to_frame(self) -> DataFrame:
-        """Return the readings as a polars frame: name, value, low, high, method, reason."""
-        with extras():
-            from veracity.read import frame_of
-
-        return frame_of(self.rows())
 
     # -- what sections share --------------------------------------------------------------------------------------
 

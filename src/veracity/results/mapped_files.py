@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from veracity.calibrators import mapped_rows
 from veracity.files.whole_files import Unfinished
 from veracity.inputs import Forecasts
 from veracity.read import Part, Source
@@ -24,28 +25,6 @@ if TYPE_CHECKING:
     from veracity.calibrators import Fitted
 
 NUMBERED = {"weight": pl.Float64, "count": pl.Int64}
-
-
-def mapped_rows(fitted: Fitted, forecasts: Forecasts) -> Array:
-    """Return mapped rows in the file's order of classes; refuse values outside [0, 1]."""
-    theirs, ours = [str(c) for c in forecasts.classes], [str(c) for c in fitted.classes]
-    if theirs == ours:
-        rows = fitted(forecasts.scores)
-    elif sorted(theirs) == sorted(ours):
-        order = [theirs.index(name) for name in ours]
-        rows = fitted(forecasts.matrix[:, order])[:, [ours.index(name) for name in theirs]]
-    else:
-        raise ValueError(f"the map is for classes {', '.join(ours)}, the forecasts are for {', '.join(theirs)}")
-    bad = (rows < 0.0) | (rows > 1.0)
-    if bad.any():
-        first = np.argwhere(bad)[0]
-        many = max(int(bad.sum()), getattr(fitted, "outside", 0))  # of these rows, or of all it was fitted on
-        raise forecasts.names.error(
-            f"{many:,} values would leave [0, 1] (first: row {forecasts.row(int(first[0]))}, class "
-            f"{forecasts.classes[first[1]]}, {rows[tuple(first)]:.6g}): no probabilities; nothing was written",
-            "keep them inside:  adjust --rule log   or   calibrate fit --map multiplicative",
-        )
-    return rows
 
 
 def frame(forecasts: Forecasts, rows: Array, numbered: Sequence[str]) -> pl.DataFrame:

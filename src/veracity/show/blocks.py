@@ -30,7 +30,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A conclusion: mark ✓ ✗ → or !, a short title, the sentence, and the command that does what it proposes.
+    """A conclusion: mark ✓ ✗ → or !, a short title, the sentence, and what does what it proposes: command and Python.
 
     `lead` sentences are the headline.
     """
@@ -39,6 +39,7 @@ class Sentence:
     title: str
     text: str
     command: str = ""
+    python: str = ""
     lead: bool = False
 
     @property

@@ -74,7 +74,7 @@ def _all_views(blocks: Sequence[Block], level: int, key: str, parent: str, still
     said: list[Sentence] = []
     for i, block in enumerate(blocks):
         if said and not (isinstance(block, Sentence) and block.lead == said[0].lead):
-            yield _sentences(said)
+            yield _sentences(said, still)
             said = []
         at = f"{key}{i}"
         if isinstance(block, Sentence):
@@ -92,11 +92,12 @@ def _all_views(blocks: Sequence[Block], level: int, key: str, parent: str, still
             kind = "heading" if isinstance(block, Heading) else "cards" if isinstance(block, Cards) else "finding"
             yield {"kind": kind, "block": block, "level": level, "nested": bool(parent)}
     if said:
-        yield _sentences(said)
+        yield _sentences(said, still)
 
 
-def _sentences(said: list[Sentence]) -> View:
-    return {"kind": "lead" if said[0].lead else "sentences", "sentences": said}
+def _sentences(said: list[Sentence], still: bool) -> View:
+    """Return the view of sentences; a notebook, which is `still`, proposes Python, a page the command."""
+    return {"kind": "lead" if said[0].lead else "sentences", "sentences": said, "python": still}
 
 
 def _figure(block: Chart, key: str, level: int, parent: str) -> View | None:

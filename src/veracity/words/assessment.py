@@ -17,7 +17,7 @@ from veracity.records.verdict import Reason, Verdict
 from .calibration import mark_of
 from .findings import sentence_of
 from .labels import ACTION, BAD, GOOD, NOTICE, RECALIBRATED, RULES, SCORE_OF, WITHIN_CHANCE, Said
-from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, percent, why
+from .numbers import TINY, chance, count, decimals, ends, finite, in_full, interval, number, percent, why
 from .text import capital, sentence
 
 MOST_ROWS = 3  # row numbers named in a sentence
@@ -104,18 +104,18 @@ def fix(advised: Fix | None, verdict: Verdict | None, *, changes: bool = False) 
     """
     if advised is None or verdict is None or verdict.p is None:
         return None
-    command = advised.command or ""
+    ready = (advised.command or "", advised.python or "")
     if advised.advice in ("fix", "possible fix") and advised.log is not None:
         name = capital((advised.parameters or advised.map or "").replace(" -", " −"))
         careful = "" if advised.strength is None or advised.strength > FULL else ", a careful correction,"
         text = f"{name}{careful} cuts the log loss by about {saved(advised.log)}."
-        return Said(ACTION, capital(advised.advice), text, command)
+        return Said(ACTION, capital(advised.advice), text, *ready)
     if advised.advice == "base rate":
         text = "Corrected, it would be no better than always predicting the class frequencies: predict those."
-        return Said(ACTION, "Use the base rate", text, command)
+        return Said(ACTION, "Use the base rate", text, *ready)
     if advised.advice == "floor":
         text = "No outcome should be ruled out: a minimum probability makes the log loss finite."
-        return Said(ACTION, "Fix", text, command)
+        return Said(ACTION, "Fix", text, *ready)
     if verdict.state in ("found", "slight"):
         text = "No simple correction fits: it needs more cases, or another model."
         return Said(NOTICE, "No simple fix", text)
@@ -125,9 +125,41 @@ def fix(advised: Fix | None, verdict: Verdict | None, *, changes: bool = False) 
     return Said(GOOD, "Nothing to fix", "No recalibration is called for.") if shown else None
 
 
-def advised_nothing(advised: Fix, word: str) -> str:
-    """Return why no map is advised."""
-    return f"no correction is advised ({word}" + (f": {advised.reason})" if advised.reason else ")")
+def advised_nothing(advised: Fix, word: str = "") -> str:
+    """Return why no map is advised; `word` is the verdict."""
+    why = ": ".join(part for part in (word, advised.reason) if part)
+    return f"no correction is advised ({why})"
+
+
+FEW_FOR_A_MAP = 50  # cases below which a fitted map is mostly chance
+
+
+def few_for_a_map(cases: int) -> str:
+    """Return what to know about a map fitted on few cases; empty where there are enough."""
+    if cases >= FEW_FOR_A_MAP:
+        return ""
+    return f"{count(cases, 'case')}: another sample of so few would give quite another map"
+
+
+def calibrator(parameters: str, fix: Fix | None, gain: Gain | None, cases: int | None) -> str:
+    """Return what a fitted map is and does: for new forecasts, on how many cases, with which gain.
+
+    fix    the advice, where the map is the advised one
+    gain   cross-validated gain in log loss of a map that was named
+    cases  it was fitted on; None where that is not known
+    """
+    name = capital(parameters.replace(" -", " −"))
+    fitted = "" if cases is None else f", fitted on {count(cases, 'case')}"
+    if fix is not None and fix.map is None:
+        return f"Identity{fitted}: {advised_nothing(fix)}, so probabilities stay as they are."
+    careful = "" if fix is None or fix.strength is None or fix.strength > FULL else ", a careful correction"
+    told = f"{name}{careful}{fitted}"
+    gain = gain if fix is None else fix.log
+    if gain is not None and gain.gain is not None:
+        if gain.gain > 0.0:
+            return f"{told}: cuts the log loss by about {saved(gain)}."
+        return f"{told}: {'rules outcomes out' if math.isinf(gain.gain) else 'saves nothing'} in cases it has not seen."
+    return f"{told}: {fix.reason}." if fix is not None and fix.reason else f"{told}."
 
 
 def saved(gain: Gain) -> str:

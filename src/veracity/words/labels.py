@@ -41,9 +41,10 @@ APPLY = "A fitted map is applied by: veracity calibrate apply map.json NEW.csv -
 
 
 class Said(NamedTuple):
-    """A sentence with its mark and title, and the command that does what it proposes."""
+    """A sentence with its mark and title, and the command, or the lines of Python, that do what it proposes."""
 
     mark: str
     title: str
     text: str
     command: str = ""
+    python: str = ""
