@@ -168,3 +168,14 @@ def test_intervals_of_clusters_hold_the_truth() -> None:
             held[name] += loss.low <= truth <= loss.high
     assert 0.91 <= held["clusters"] / 300 <= 0.99
     assert held["independent"] / 300 < 0.85
+
+
+def test_more_than_131_072_times_have_intervals() -> None:
+    n, rng = 140_000, np.random.default_rng(0)
+    p = rng.beta(0.7, 1.3, n)
+    y = rng.random(n) < p
+    a, plain = vc.assess(y, p, time=np.arange(n)), vc.assess(y, p)
+    assert a.scores.log_loss.method == "delta method, 140,000 times"
+    ends = a.scores.log_loss, plain.scores.log_loss
+    wide = [float(x.high or 0.0) - float(x.low or 0.0) for x in ends]
+    assert 0.9 < wide[0] / wide[1] < 1.1  # cases are independent: their order in time changes little

@@ -94,9 +94,9 @@ def cosine_error(u: ArrayLike) -> tuple[Floats, int]:
 
 def _cosine_sums(u: ArrayLike, b: int) -> Floats:
     """Return (b, columns) Σ_t u_t cos(πj(t − ½)/n) for j = 1 … b."""
-    values = _columns(u)
-    angles = np.pi * np.arange(1, b + 1)[:, None] * (np.arange(len(values)) + 0.5) / len(values)
-    return np.asarray(np.cos(angles) @ values)
+    from scipy.fft import dct
+
+    return np.asarray(dct(_columns(u), axis=0)[1 : b + 1] / 2.0)
 
 
 def _lagged(u: Floats, lag: int) -> Floats:

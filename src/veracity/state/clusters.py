@@ -11,8 +11,8 @@ from veracity.inputs import Forecasts
 from veracity.state.sums import squared_deviations
 from veracity.types import Array, Floats
 
-MOST_KEYS = 1 << 17
 CLUSTER, TIME = "cluster", "time"
+MOST_KEYS = {CLUSTER: 1 << 17, TIME: 1 << 22}  # signs are drawn for blocks of clusters; of times there are only sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +35,10 @@ class ClusterSums:
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
         first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
-        if len(first) > MOST_KEYS:
+        if len(first) > MOST_KEYS[kind]:
             what = {CLUSTER: "clusters", TIME: "different times"}[kind]
             raise ValueError(
-                f"{kind}: more than {MOST_KEYS:,} {what}\n"
+                f"{kind}: more than {MOST_KEYS[kind]:,} {what}\n"
                 + (
                     "  cases that are nearly all alone in their cluster are independent: leave --cluster out"
                     if kind == CLUSTER
