@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from veracity.results.schema import comparison_schema, schema
+from veracity.results.schema import comparison_schema, estimate_schema, monitor_schema, schema
 
 FOLDER = Path(__file__).parents[1] / "src/veracity/schema"
 SCHEMAS = {"assessment-2.json": schema, "comparison-2.json": comparison_schema}
+SCHEMAS |= {"monitor-1.json": monitor_schema, "estimate-1.json": estimate_schema}
 
 
 def text(name: str) -> str:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:  # what editors and type checkers see; at run time a name is i
     from veracity.results.calibrator import calibrate as calibrate
     from veracity.results.compare import compare as compare
     from veracity.results.comparison import Comparison as Comparison
+    from veracity.results.monitor import Monitor as Monitor
+    from veracity.results.monitor import monitor as monitor
     from veracity.state.plan import Plan as Plan
     from veracity.state.tally import Tally as Tally
     from veracity.table import PredictionTable as PredictionTable
@@ -45,6 +47,8 @@ _HOMES = {
     "calibrate": "results.calibrator",
     "Comparison": "results.comparison",
     "compare": "results.compare",
+    "Monitor": "results.monitor",
+    "monitor": "results.monitor",
     "Tally": "state.tally",
     "Forecasts": "inputs",
     "Finding": "records.findings",

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
     from veracity.plots._style import Models
     from veracity.plots.coupled import Coupled
+    from veracity.results.monitor import Monitor
     from veracity.table import TableAssessment
 
-    Result: TypeAlias = Models | TableAssessment | Coupled | Sequence[Coupled]
+    Result: TypeAlias = Models | Monitor | TableAssessment | Coupled | Sequence[Coupled]
 
 FIRST = "reliability"
 FORMATS = ("html", "png", "svg", "pdf", "json")

@@ -253,3 +253,45 @@ class RepeatedRows(Finding, severity="critical"):
     """Rows seem to repeat, with forecasts that are nearly equal: which are copies of one case is unknown."""
 
     option: str  # what names the cases
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdatesWithoutCases(Finding, severity="note"):
+    """Days or weeks between the first and the last of a monitor have no cases."""
+
+    what: str
+    first: str
+
+
+class ImpossibleOutcomes(Finding, severity="critical"):
+    """Outcomes that monitored forecasts had given probability 0."""
+
+
+class NoReference(Finding, severity="note"):
+    """A monitor judges forecasts against themselves."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnknownDays(Finding, severity="warning"):
+    """A monitor has a reference of too few days to see how much days differ."""
+
+    days: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssumedRecalibration(Finding, severity="note"):
+    """An estimate without labels assumes that the reference's recalibration still holds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForecastShift(Finding, severity="warning"):
+    """New forecasts are distributed differently from those of the reference."""
+
+    p: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelShift(Finding, severity="warning"):
+    """Class frequencies seem to differ from those of the reference."""
+
+    p: float

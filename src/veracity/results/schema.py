@@ -13,6 +13,7 @@ from veracity.records.sections import Scores, Section, document_fields
 from veracity.results.document import WORDS, hints, is_required
 
 SCHEMA, COMPARISON = "veracity/assessment/2", "veracity/comparison/2"
+MONITOR, ESTIMATE = "veracity/monitor/1", "veracity/estimate/1"
 NUMBER: dict[str, Any] = {"$ref": "#/$defs/number"}
 READING: dict[str, Any] = {"$ref": "#/$defs/reading"}
 
@@ -77,6 +78,31 @@ def comparison_schema() -> dict[str, Any]:
     one = {name: value for name, value in whole.items() if name not in ("$schema", "$id")}
     title = "A comparison of probabilistic forecasts on the same cases"
     return _document(COMPARISON, title, {"models": models, "comparison": own}, {**defined, "assessment": one})
+
+
+def record_document_schema(name: str, title: str, key: str, record: type) -> dict[str, Any]:
+    """Return the JSON schema of a document that is one record, its findings among its fields."""
+    own = record_schema(record)
+    own["properties"]["findings"] = {"type": "array", "items": {"$ref": "#/$defs/finding"}}
+    own["required"].append("findings")
+    text = {"type": "string"}
+    optional = {"anyOf": [text, {"type": "null"}]}
+    held = {"model": optional, key: own, "version": text}
+    return _document(name, title, held, definitions([record]))
+
+
+def monitor_schema() -> dict[str, Any]:
+    """Return the JSON schema of the document of a monitor."""
+    from veracity.records.monitoring import MonitorRecord
+
+    return record_document_schema(MONITOR, "Forecasts in use, judged update by update", "monitor", MonitorRecord)
+
+
+def estimate_schema() -> dict[str, Any]:
+    """Return the JSON schema of the document of an estimate without outcomes."""
+    from veracity.records.monitoring import EstimateRecord
+
+    return record_document_schema(ESTIMATE, "What forecasts without outcomes would score", "estimate", EstimateRecord)
 
 
 def schema_of(kind: Any) -> dict[str, Any]:

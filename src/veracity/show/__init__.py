@@ -15,7 +15,8 @@ from veracity.files.whole_files import write_whole
 from veracity.results.assess import Assessments
 from veracity.results.assessment import Assessment
 from veracity.results.comparison import Comparison
-from veracity.show import answer, comparison, models, tables
+from veracity.results.monitor import Monitor
+from veracity.show import answer, comparison, models, monitoring, tables
 from veracity.show.blocks import Block, Result
 from veracity.table import TableAssessment
 from veracity.words import clean
@@ -29,15 +30,19 @@ def first_screen(result: Result) -> list[Block]:
         return answer.summary(result)
     if isinstance(result, Comparison):
         return comparison.summary(result)
+    if isinstance(result, Monitor):
+        return monitoring.summary(result)
     return models.summary(result) if isinstance(result, Assessments) else tables.summary(result)
 
 
 def blocks(result: Result) -> list[Block]:
-    """Return all blocks of an assessment, of several models, of a comparison or of a prediction table."""
+    """Return all blocks of an assessment, of several models, of a comparison, a monitor or a prediction table."""
     if isinstance(result, Assessment):
         return answer.answer(result)
     if isinstance(result, Comparison):
         return comparison.answer(result)
+    if isinstance(result, Monitor):
+        return monitoring.answer(result)
     return models.answer(result) if isinstance(result, Assessments) else tables.answer(result)
 
 
@@ -81,6 +86,8 @@ def to_csv(result: Result) -> str:
     """Return every reading as CSV: model, name, value, low, high, method, reason."""
     from veracity.show import spreadsheet
 
+    if isinstance(result, Monitor):
+        return spreadsheet.of_monitor(result)
     return spreadsheet.of_table(result) if isinstance(result, TableAssessment) else spreadsheet.render(result)
 
 
@@ -88,7 +95,8 @@ def to_html(result: Result) -> str:
     """Return the page: one file that opens offline."""
     from veracity.show import html, specialists
 
-    return html.page([*blocks(result), *([] if isinstance(result, TableAssessment) else [specialists.definitions()])])
+    alone = isinstance(result, (TableAssessment, Monitor))
+    return html.page([*blocks(result), *([] if alone else [specialists.definitions()])])
 
 
 def to_notebook(result: Result) -> str:
@@ -126,7 +134,7 @@ def write(result: Result, path: str | Path) -> None:
 def pictures(result: Result) -> Iterator[tuple[str, bytes]]:
     """Yield (file name, content) of every picture that the result has numbers for; models have a folder each."""
     kinds: dict[type, list[str]] = {Assessment: ["assessment"], Assessments: ["models"]}
-    kinds |= {Comparison: ["models", "comparison"]}
+    kinds |= {Comparison: ["models", "comparison"], Monitor: ["monitor"]}
     drawn = next((names for kind, names in kinds.items() if isinstance(result, kind)), ["table"])
     wanted: list[tuple[str, Result, str]] = [("", result, name) for of in drawn for name in plots.names(of)]
     if isinstance(result, (Assessments, Comparison)):

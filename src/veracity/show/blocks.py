@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from veracity.results.assess import Assessments
     from veracity.results.assessment import Assessment
     from veracity.results.comparison import Comparison
+    from veracity.results.monitor import Monitor
     from veracity.table import TableAssessment
 
-Result: TypeAlias = "Assessment | Assessments | Comparison | TableAssessment"
+Result: TypeAlias = "Assessment | Assessments | Comparison | Monitor | TableAssessment"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from veracity.words import inert
 
 if TYPE_CHECKING:
     from veracity.results.assess import Assessments
+    from veracity.results.monitor import Monitor
     from veracity.table import TableAssessment
 
 COLUMNS = ("model", "name", "value", "low", "high", "method", "reason")
@@ -36,6 +37,18 @@ def of_table(result: TableAssessment) -> str:
         known = next((kind for kind in METHODS if isinstance(held, dict) and kind in held), None)
         interval = [*held[known], METHODS[known]] if held and known else [None] * 3
         writer.writerow([name, *map(_cell, [value, *interval])])
+    return text.getvalue()
+
+
+def of_monitor(result: Monitor) -> str:
+    """Return every window of a monitor, one line each."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    rows = result.rows()
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    writer.writerow(names)
+    for row in rows:
+        writer.writerow([_cell(row.get(name)) for name in names])
     return text.getvalue()
 
 

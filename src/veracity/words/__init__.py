@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from . import calibration as calibration
 from . import comparison as comparison
+from . import monitoring as monitoring
 from . import stability as stability
 from .assessment import *
 from .calibration import mark_of as mark_of

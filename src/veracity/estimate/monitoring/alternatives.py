@@ -1,0 +1,143 @@
+"""What could have changed: alternatives to calibrated forecasts, and how well they predict each update.
+
+Calibrated means: as the reference recalibrates them. That recalibration is estimated, so several *null maps* around it
+are kept beside each other, and each has its own alternatives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+
+from veracity.types import Floats, Ints
+
+LEAST = 1e-6  # smallest probability behind a log-odds: one unlikely outcome must not decide alone
+ENTRIES = 1 << 20  # of cases × null maps × alternatives at a time
+
+LEVELS, SLOPES = (-1.0, -0.5, -0.25, 0.25, 0.5, 1.0), (0.4, 0.6, 0.8, 1.25, 1.67, 2.5)
+BOTH = tuple(product((-0.4, 0.4), (0.7, 1.4)))
+# Two classes: log-odds m + a + b(x − m), as pairs (a, b).
+TWO = np.array([*((a, 1.0) for a in LEVELS), *((0.0, b) for b in SLOPES), *BOTH])
+POWERS, CLASS_LEVELS = (0.5, 0.7, 0.85, 1.18, 1.43, 2.0), (-1.0, -0.5, 0.5, 1.0)
+MOST_CLASSES = 20  # that have a level of their own
+
+
+def softplus(x: Floats) -> Floats:
+    """Return ln(1 + e^x)."""
+    return np.asarray(np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x))))
+
+
+@dataclass(frozen=True, eq=False)
+class TwoClasses:
+    """Alternatives of two classes. `nulls` (j, 2): log-odds a + b·x0 of the reference's recalibration; the first is it.
+
+    centre  (j,) m of each: the mean log-odds, weighted by c(1 − c), about which slopes turn
+    """
+
+    nulls: Floats
+    centre: Floats
+
+    @property
+    def weights(self) -> Floats:
+        return np.full(len(TWO), 1.0 / len(TWO))
+
+    @property
+    def effects(self) -> Floats:
+        """(alternatives, 2) what each says: change of the log-odds of the event, and slope."""
+        return TWO
+
+    def expected(self, x0: Floats) -> Floats:
+        """(n,) probability of the event by the reference."""
+        from scipy.special import expit
+
+        a, b = self.nulls[0]
+        return np.asarray(expit(a + b * x0))
+
+    def ratios(self, x0: Floats) -> tuple[Floats, Floats]:
+        """(n, nulls, alternatives) ln q(0)/c(0), and how much larger ln q(1)/c(1) is."""
+        x = self.nulls[:, 0] + self.nulls[:, 1] * x0[:, None]
+        eta = (self.centre + TWO[:, [0]] + TWO[:, [1]] * (x[:, None, :] - self.centre)).transpose(0, 2, 1)
+        return softplus(x)[:, :, None] - softplus(eta), eta - x[:, :, None]
+
+    def log_ratios(self, x0: Floats, y: Ints, count: Ints) -> Floats:
+        """(nulls, alternatives) sum over cases of ln q(y)/c(y)."""
+        total = np.zeros((len(self.nulls), len(TWO)))
+        step = max(1, ENTRIES // total.size)
+        for i in range(0, len(x0), step):
+            at = slice(i, i + step)
+            none, more = self.ratios(x0[at])
+            c = np.asarray(count[at], dtype=np.float64)
+            total += np.einsum("i,ijt->jt", c, none) + np.einsum("i,ijt->jt", c * y[at], more)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class MoreClasses:
+    """Alternatives of more classes. `nulls` (j, k + 1): ln c = a_1 … a_k + b ln p, normalised.
+
+    frequent  classes that have alternatives of their own
+    """
+
+    nulls: Floats
+    frequent: Ints
+
+    @cached_property
+    def effects(self) -> Floats:
+        """(alternatives, 2) what each says: change of the log-probability of a class, and slope."""
+        levels = [(a, 1.0) for _ in self.frequent for a in CLASS_LEVELS]
+        return np.array([*((0.0, b) for b in POWERS), *levels])
+
+    @property
+    def weights(self) -> Floats:
+        """Half on the slopes, half on the levels of classes."""
+        levels = len(self.frequent) * len(CLASS_LEVELS)
+        return np.concatenate([np.full(len(POWERS), 0.5 / len(POWERS)), np.full(levels, 0.5 / levels)])
+
+    def class_of(self, alternative: int) -> int | None:
+        """Return the class whose level an alternative changes."""
+        place = alternative - len(POWERS)
+        return int(self.frequent[place // len(CLASS_LEVELS)]) if place >= 0 else None
+
+    def log_null(self, logs: Floats, j: int = 0) -> Floats:
+        """(n, k) ln c of a null map."""
+        from scipy.special import log_softmax
+
+        a, b = self.nulls[j, :-1], self.nulls[j, -1]
+        return np.asarray(log_softmax(a + b * logs, axis=1))
+
+    def expected(self, logs: Floats) -> Floats:
+        """(n, k) probabilities by the reference."""
+        return np.exp(self.log_null(logs))
+
+    def log_ratios(self, logs: Floats, y: Ints, count: Ints) -> Floats:
+        """(nulls, alternatives) sum over cases of ln q(y)/c(y)."""
+        total = np.zeros((len(self.nulls), len(self.weights)))
+        step = max(1, ENTRIES // (logs.shape[1] * len(POWERS)))
+        for i in range(0, len(y), step):
+            at = slice(i, i + step)
+            for j in range(len(self.nulls)):
+                total[j] += self._sums(self.log_null(logs[at], j), y[at], np.asarray(count[at], dtype=np.float64))
+        return total
+
+    def _sums(self, log_c: Floats, y: Ints, count: Floats) -> Floats:
+        from scipy.special import logsumexp
+
+        realised = log_c[np.arange(len(y)), y]
+        slopes = [count @ ((b - 1.0) * realised - logsumexp(b * log_c, axis=1)) for b in POWERS]
+        chosen = np.exp(log_c[:, self.frequent])
+        happened = count @ (y[:, None] == self.frequent)
+        levels = [a * happened - count @ np.log1p(chosen * np.expm1(a)) for a in CLASS_LEVELS]
+        return np.concatenate([slopes, np.array(levels).T.ravel()])
+
+
+def log_odds(p: Floats) -> Floats:
+    """Return ln p/(1 − p), neither taken below 1e-6."""
+    return np.asarray(np.log(np.maximum(p, LEAST)) - np.log(np.maximum(1.0 - p, LEAST)))
+
+
+def logs_of(p: Floats) -> Floats:
+    """Return ln p, none taken below ln 1e-6."""
+    return np.asarray(np.log(np.maximum(p, LEAST)))

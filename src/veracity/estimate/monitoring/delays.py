@@ -1,0 +1,99 @@
+"""How long it takes to find a change: the monitor itself, on forecasts of the reference with drawn outcomes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from veracity.estimate.monitoring.alternatives import MoreClasses, TwoClasses
+from veracity.estimate.monitoring.detector import THRESHOLDS
+from veracity.estimate.monitoring.reference import Alternatives, Days, Reference
+from veracity.formulas.evalues import log_mixture, shiryaev_roberts
+from veracity.records.monitoring import DAY, Delay
+from veracity.types import Array, Floats
+
+DRAWS, MOST_UPDATES, CELLS = 40, 200, 128
+LEVEL, SLOPE = "level", "slope"
+CHANGES = ((LEVEL, -0.3), (LEVEL, 0.3), (SLOPE, 0.8), (SLOPE, 0.6))
+SEED = 40
+
+
+def expected_delays(reference: Reference, days: Days, updates: str = DAY) -> tuple[Delay, ...]:
+    """Return the median number of updates until each change is found, in updates with the reference's usual cases.
+
+    Forecasts are drawn from `days`, those of the reference, outcomes from the reference's recalibration with the change, and days
+    differ by as much as the monitor allows for.
+    """
+    cases = reference.usual
+    rows = _some_rows(days)
+    table = _ratios_by_outcome(reference.alternatives, rows)
+    shape = len(reference.alternatives.nulls), len(reference.alternatives.weights)
+    found = []
+    for number, (what, size) in enumerate(CHANGES):
+        rng = np.random.default_rng([SEED, number])
+        shares = _shares(reference.alternatives, rows, what, size)
+        log_r = np.full((DRAWS, *shape), -np.inf)
+        delay = np.full(DRAWS, np.inf)
+        for update in range(MOST_UPDATES):
+            counts, phi = _drawn(rng, reference, shares, cases)
+            ratios = (counts.reshape(DRAWS, -1) @ table).reshape(DRAWS, *shape) / phi[:, None, None]
+            log_r = shiryaev_roberts(log_r, ratios)
+            evidence = log_mixture(log_r, reference.alternatives.weights).min(axis=1)
+            delay[np.isinf(delay) & (evidence >= math.log(THRESHOLDS[updates]))] = update + 1
+            if np.isfinite(delay).sum() > DRAWS // 2:
+                break
+        middle = float(np.sort(delay)[DRAWS // 2])
+        found.append(Delay(what, size, middle if math.isfinite(middle) else None, MOST_UPDATES, cases))
+    return tuple(found)
+
+
+def _some_rows(days: Days) -> Floats:
+    """Return forecasts of the same frequency each: evenly spaced ones in the order of their log-odds, or of the rows."""
+    order = np.argsort(days.x if days.k == 2 else days.x[:, 0], kind="stable")
+    share = np.cumsum(days.count[order]) / days.count.sum()
+    number = min(CELLS, int(days.count.sum()))
+    at = np.searchsorted(share, (np.arange(number) + 0.5) / number)
+    return days.x[order[np.minimum(at, len(order) - 1)]]
+
+
+def _ratios_by_outcome(alternatives: Alternatives, rows: Floats) -> Floats:
+    """(rows·k, nulls·alternatives) log ratios of each forecast, outcome by outcome."""
+    if isinstance(alternatives, TwoClasses):
+        none, more = alternatives.ratios(rows)
+        return np.stack([none, none + more], axis=1).reshape(2 * len(rows), -1)
+    k, one = rows.shape[1], np.ones(1, np.int64)
+    each = [alternatives.log_ratios(row[None], np.array([j]), one) for row in rows for j in range(k)]
+    return np.array(each).reshape(len(each), -1)
+
+
+def _shares(alternatives: Alternatives, rows: Floats, what: str, size: float) -> Floats:
+    """(rows, k) probabilities of the outcomes after the change; a level is that of the event or of the first class."""
+    from scipy.special import log_softmax
+
+    if isinstance(alternatives, TwoClasses):
+        a, b = alternatives.nulls[0]
+        m = alternatives.centre[0]
+        eta = m + (size if what == SLOPE else 1.0) * (a + b * rows - m) + (size if what == LEVEL else 0.0)
+        logs: Array = np.column_stack([np.zeros(len(rows)), eta])
+    else:
+        logs = alternatives.log_null(rows) * (size if what == SLOPE else 1.0)
+        logs[:, alternatives.frequent[0]] += size if what == LEVEL else 0.0
+    return np.asarray(log_softmax(logs, axis=1))
+
+
+def _drawn(rng: np.random.Generator, reference: Reference, log_shares: Floats, cases: int) -> tuple[Floats, Floats]:
+    """(draws, rows, k) numbers of forecasts by outcome in one update, and (draws,) its φ."""
+    rows, k = log_shares.shape
+    effect = np.zeros((DRAWS, 1, k))
+    effect[:, 0, 1:] = math.sqrt(reference.variance or 0.0) * rng.standard_normal((DRAWS, k - 1))
+    shares = np.exp(log_shares + effect)
+    shares /= shares.sum(axis=2, keepdims=True)
+    n = rng.multinomial(cases, np.full(rows, 1.0 / rows), size=DRAWS)
+    counts = rng.multinomial(n, shares).astype(np.float64)
+    if isinstance(reference.alternatives, MoreClasses):
+        spread = np.exp(log_shares) * -np.expm1(log_shares)
+        variance = (n @ spread).max(axis=1)
+    else:
+        variance = n @ (np.exp(log_shares[:, 1]) * np.exp(log_shares[:, 0]))
+    return counts, 1.0 + (reference.variance or 0.0) * variance

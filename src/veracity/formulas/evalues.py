@@ -1,0 +1,79 @@
+"""E-values of calibration, and the detector that sums them over every day on which a change may have begun.
+
+If forecasts p are calibrated, E[q(y)/p(y)] = 1 for every alternative q that is fixed before y is seen. So a product of
+such ratios over cases, an e-value, exceeds 1/α with a probability of at most α, *ever* (Ville 1939), and may be looked
+at after every case. For one alternative it is divergence^(−n), the geometric mean of p/q to the power −n (N17: model =
+source × divergence).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from veracity.types import Floats
+
+
+def log_mixture(logs: ArrayLike, weights: ArrayLike) -> Floats:
+    """Return ln Σ w_θ exp(logs_θ) over the last axis: the e-value of a mixture of alternatives (Robbins 1970).
+
+    >>> round(float(log_mixture([0.0, np.log(3.0)], [0.5, 0.5])), 6) == round(np.log(2.0), 6)
+    True
+    """
+    from scipy.special import logsumexp
+
+    return np.asarray(logsumexp(np.asarray(logs, dtype=np.float64), axis=-1, b=np.asarray(weights)))
+
+
+def shiryaev_roberts(log_r: ArrayLike, log_ratio: ArrayLike) -> Floats:
+    """Return ln R after one more update: R ← (R + 1)·ratio, the sum of the e-values that began at every update so far.
+
+    R less the number of updates is a martingale of calibrated forecasts, so R ≥ H comes after H updates on average or
+    later (Shiryaev 1963; Roberts 1966; as an e-detector Shin, Ramdas and Rinaldo 2024). ln 0 = −∞ begins.
+
+    >>> [round(float(np.exp(shiryaev_roberts(x, np.log(2.0)))), 6) for x in (-np.inf, 0.0, np.log(3.0))]
+    [2.0, 4.0, 8.0]
+    """
+    return np.logaddexp(log_r, 0.0) + log_ratio
+
+
+def cumulative_sum(best: ArrayLike, log_ratio: ArrayLike) -> tuple[Floats, Floats]:
+    """Return the largest sum of log ratios that ends here, and whether it begins here (Page 1954).
+
+    >>> [[float(x) for x in cumulative_sum(best, 0.5)] for best in (2.0, -1.0)]
+    [[2.5, 0.0], [0.5, 1.0]]
+    """
+    begins = np.asarray(best, dtype=np.float64) <= 0.0
+    return np.where(begins, 0.0, best) + log_ratio, begins
+
+
+def overdispersion(residual: ArrayLike, variance: ArrayLike) -> float:
+    """Return φ = max(1, mean of residual²/variance): how much more the sums of days vary than those of independent cases.
+
+    >>> overdispersion([2.0, -2.0, 1.0], [1.0, 1.0, 1.0]), overdispersion([0.1], [1.0])
+    (3.0, 1.0)
+    """
+    u, v = np.asarray(residual, dtype=np.float64), np.asarray(variance, dtype=np.float64)
+    return float(max(1.0, np.mean(u[v > 0.0] ** 2 / v[v > 0.0]))) if (v > 0.0).any() else 1.0
+
+
+def ellipse(centre: ArrayLike, covariance: ArrayLike, radius2: float, points: int) -> Floats:
+    """Return (points, 2) of the ellipse (θ − centre)′ covariance⁻¹ (θ − centre) = radius2.
+
+    >>> ellipse([0.0, 1.0], np.diag([4.0, 1.0]), 1.0, 4).round(6).tolist()
+    [[2.0, 1.0], [0.0, 2.0], [-2.0, 1.0], [-0.0, 0.0]]
+    """
+    angle = 2.0 * np.pi * np.arange(points) / points
+    circle = np.column_stack([np.cos(angle), np.sin(angle)]) * np.sqrt(radius2)
+    return np.asarray(np.asarray(centre) + circle @ np.linalg.cholesky(np.asarray(covariance)).T)
+
+
+def extremes(centre: ArrayLike, covariance: ArrayLike, radius2: float) -> Floats:
+    """Return (2d, d) points of the ellipsoid at which one coordinate is the largest or the smallest.
+
+    >>> extremes([0.0, 1.0], np.diag([4.0, 1.0]), 1.0).tolist()
+    [[2.0, 1.0], [-2.0, 1.0], [0.0, 2.0], [0.0, 0.0]]
+    """
+    v = np.asarray(covariance, dtype=np.float64)
+    far = np.sqrt(radius2) * v / np.sqrt(np.maximum(np.diag(v), 1e-300))[:, None]
+    return np.asarray(centre + np.stack([far, -far], axis=1).reshape(-1, len(v)))

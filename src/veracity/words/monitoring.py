@@ -1,0 +1,157 @@
+"""Sentences about forecasts in use: calibrated until when, alarm since when, and what to expect of a monitor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from veracity.records.monitoring import Alarm, Change, Delay, EstimateRecord, MonitorRecord
+from veracity.records.reading import Reading
+
+from .calibration import two_percents
+from .labels import BAD, GOOD, NOTICE, Said
+from .numbers import MONTHS, count, number, percent
+from .text import capital, listing
+
+NO_ALARM, MISCALIBRATED = "No alarm", "miscalibrated"
+REFERENCE_TABLE = "Reference"
+WINDOWS = "Windows"
+DELAYS = "Expected delays"
+
+
+def date(day: str, year: bool = False) -> str:
+    """Return a day as people write it; a time that is no date as it is.
+
+    >>> date("2026-03-12"), date("2026-03-12", year=True), date("17")
+    ('12 Mar', '12 Mar 2026', '17')
+    """
+    parts = day.split("-")
+    if len(parts) != 3 or not all(parts):
+        return day
+    text = f"{int(parts[2])} {MONTHS[int(parts[1]) - 1]}"
+    return f"{text} {parts[0]}" if year else text
+
+
+def day_of(record: MonitorRecord, day: str) -> str:
+    """Return a day, with its year where the record spans several."""
+    return date(day, record.start[:4] != record.end[:4])
+
+
+def headline(record: MonitorRecord) -> Said:
+    """Return the one sentence of a monitor."""
+    change = record.change
+    if change is None:
+        return _without_alarm(record)
+    words = listing(change.words) or MISCALIBRATED
+    about = f" for {change.class_name}" if change.class_name is not None else ""
+    expected, observed = two_percents(change.expected, change.observed)
+    verb = "predicted" if record.reference is None else "expected"
+    if len(record.classes) > 2 and change.class_name is None:
+        shares = f"the outcome was to be given {expected} typically, and was given {observed}"
+    else:
+        shares = f"{expected} {verb}, {observed} observed"
+    alarm = first_alarm(record.alarms, change)
+    when = f"alarm on {day_of(record, alarm.start)}"
+    if change.until is None:
+        text = f"{capital(words)}{about} since the beginning ({day_of(record, change.since)}): {shares}; {when}."
+    else:
+        text = f"Calibrated until {day_of(record, change.until)}; since then {words}{about}: {shares}; {when}."
+    return Said(BAD, "Alarm", text)
+
+
+def first_alarm(alarms: Sequence[Alarm], change: Change) -> Alarm:
+    """Return the first alarm that the change gave; evidence may fall below its line for a day or two."""
+    return next((alarm for alarm in alarms if alarm.start >= change.since), alarms[-1])
+
+
+def _without_alarm(record: MonitorRecord) -> Said:
+    total = record.n
+    expected = sum(w.expected * w.n for w in record.windows) / total
+    observed = sum(w.observed * w.n for w in record.windows) / total
+    days = count(record.number, record.updates)
+    shares = "{} expected, {} observed".format(*two_percents(expected, observed))
+    span = f"{days} ({day_of(record, record.start)} to {day_of(record, record.end)}, {count(total, 'case')})"
+    if len(record.classes) > 2:
+        shares = f"the evidence is {evidence(record.evidence)}, the line {evidence(record.threshold)}"
+    past = record.alarms
+    earlier = (
+        f" There was an alarm from {day_of(record, past[-1].start)} to {day_of(record, past[-1].end or '')}."
+        if past
+        else ""
+    )
+    return Said(NOTICE if past else GOOD, NO_ALARM, f"No miscalibration found in {span}: {shares}.{earlier}")
+
+
+def evidence(x: float) -> str:
+    """Return evidence in words: whole numbers, large ones rounded.
+
+    >>> evidence(0.034), evidence(12.3), evidence(3650), evidence(2.5e12)
+    ('0.03', '12', '3,650', 'more than a million')
+    """
+    if x > 1e6:
+        return "more than a million"
+    return f"{x:,.0f}" if x >= 10 else number(x, 2)
+
+
+def delay(one: Delay) -> tuple[str, str]:
+    """Return a change, and how long it takes to find it.
+
+    >>> delay(Delay("level", -0.3, 18.0, 200, 100))
+    ('Level off by −0.3 (log-odds)', '18')
+    >>> delay(Delay("slope", 0.6, None, 200, 100))
+    ('Slope 0.6 (too extreme)', 'more than 200')
+    """
+    sign = "−" if one.size < 0.0 else "+"
+    how = "too extreme" if one.size < 1.0 else "too cautious"
+    what = f"Level off by {sign}{abs(one.size):g} (log-odds)" if one.what == "level" else f"Slope {one.size:g} ({how})"
+    return what, f"more than {one.most}" if one.updates is None else f"{one.updates:.0f}"
+
+
+def delays_note(record: MonitorRecord) -> str:
+    """Return what the expected delays are."""
+    cases = count(record.delays[0].cases, "case")
+    return (
+        f"Median number of {record.updates}s with {cases} until the alarm, simulated with forecasts of the reference. "
+        f"While forecasts stay calibrated, at most about 5 % of years have a false alarm."
+    )
+
+
+def reference_note(record: MonitorRecord) -> str:
+    """Return what counts as calibrated."""
+    held = record.reference
+    if held is None:
+        return "Judged against the forecasts themselves."
+    days = f", {count(held.days, record.updates)}" if held.days > 1 else ""
+    level = f", intercept {held.intercept:+.2f}".replace("-", "−") if len(record.classes) == 2 else ""
+    said = f"Judged against the reference's own recalibration ({count(held.cases, 'case')}{days}: slope {held.slope:.2f}{level})"
+    if held.day_sd is None:
+        return f"{said}."
+    return f"{said}; days may differ by {held.day_sd:.2f} log-odds, so evidence is divided by {held.phi:.1f} on a usual {record.updates}."
+
+
+def caption(record: MonitorRecord) -> str:
+    """Return what the picture of a monitor shows."""
+    outside = sum(
+        w.low is not None and w.high is not None and not w.low <= w.observed <= w.high for w in record.windows
+    )
+    windows = count(len(record.windows), "window")
+    share = f"{outside} of {windows} lie outside the 95 % band of calibrated forecasts (1 in 20 does by chance)."
+    line = evidence(record.threshold)
+    if record.change is not None:
+        alarm = first_alarm(record.alarms, record.change)
+        return f"{share} The evidence crossed its line of {line} on {day_of(record, alarm.start)}."
+    return f"{share} The evidence is {evidence(record.evidence)}; the alarm is given at {line}."
+
+
+def estimated(record: EstimateRecord) -> Said:
+    """Return the one sentence of an estimate without labels."""
+    loss = record.scores["log_loss"]
+    text = f"Log loss about {number(loss)}{_between(loss)}, accuracy about {percent(record.scores['accuracy'])}"
+    text += f", on {count(record.n, 'case')} without outcomes, if the reference's recalibration still holds."
+    return Said(NOTICE, "Estimated", text)
+
+
+def _between(reading: Reading) -> str:
+    from .numbers import interval
+
+    found = interval(reading)
+    return f" ({found})" if found else ""
