@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 REFERENCE = Option(
     ESTIMATION,
     "--reference REF",
-    "Labelled forecasts of the same model, read by the same options: its recalibration counts as calibrated; or a tally.",
+    "Labelled forecasts of the same model, or a tally of them: what its recalibration says counts as calibrated.",
 )
 WINDOW = Option(ESTIMATION, "--window 1d|1m|N", "Length of the windows shown: days, months or updates.", default="1d")
 UPDATES = Option(
@@ -86,12 +86,7 @@ def command(
         labelled = None if reference is None else reference_forecasts(request, reference, layout)
         working.begin("assessing")
         how: dict[str, Any] = {"window": window, "updates": updates, "state": earlier, "dashes": "--"}
-        try:
-            made: Monitor = monitored(forecasts, labelled, model=Path(files[0]).name, **how)
-        except ValueError as problem:
-            raise ValueError(
-                f"{state if earlier is not None and 'state' in str(problem) else files[0]}: {problem}"
-            ) from None
+        made: Monitor = monitored(forecasts, labelled, model=Path(files[0]).name, **how)
         printed = deliver(made, outputs, read, hints=HINTS)
     if state is not None:
         write_whole(state, made.to_bytes(), safely=True)
@@ -164,13 +159,15 @@ def reference_forecasts(request: Request, reference: str, layout: Match) -> Any:
     if len(models) > 1:
         raise ValueError(f"--reference {reference}: {len(models)} models; give the labelled forecasts of one")
     if own.model_column and new.model_column and own.named_models != new.named_models:
+        both = own.named_models[0], new.named_models[0]
         raise ValueError(
-            f"--reference {reference} is of the model {own.named_models[0]}, the forecasts are of {new.named_models[0]}\n"
-            "  give the labelled forecasts of the same model"
+            "--reference {} is of the model {}, the forecasts are of {}\n".format(reference, *both)
+            + "  give the labelled forecasts of the same model"
         )
     if set(own.forecasts) != set(new.forecasts):
+        both = ", ".join(own.forecasts), ", ".join(new.forecasts)
         raise ValueError(
-            f"--reference {reference} forecasts in {', '.join(own.forecasts)}, the new file in {', '.join(new.forecasts)}: "
-            "another model?\n  give the labelled forecasts of the same model, in columns of the same names"
+            "--reference {} forecasts in {}, the new file in {}: another model?".format(reference, *both)
+            + "\n  give the labelled forecasts of the same model, in columns of the same names"
         )
     return next(iter(models.values()))

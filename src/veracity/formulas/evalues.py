@@ -11,14 +11,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from veracity.types import Floats
+from veracity.types import Array, Floats
 
 
 def log_mixture(logs: ArrayLike, weights: ArrayLike) -> Floats:
     """Return ln Σ w_θ exp(logs_θ) over the last axis: the e-value of a mixture of alternatives (Robbins 1970).
 
-    >>> round(float(log_mixture([0.0, np.log(3.0)], [0.5, 0.5])), 6) == round(np.log(2.0), 6)
-    True
+    >>> round(float(np.exp(log_mixture([0.0, np.log(3.0)], [0.5, 0.5]))), 6)
+    2.0
     """
     from scipy.special import logsumexp
 
@@ -34,27 +34,34 @@ def shiryaev_roberts(log_r: ArrayLike, log_ratio: ArrayLike) -> Floats:
     >>> [round(float(np.exp(shiryaev_roberts(x, np.log(2.0)))), 6) for x in (-np.inf, 0.0, np.log(3.0))]
     [2.0, 4.0, 8.0]
     """
-    return np.logaddexp(log_r, 0.0) + log_ratio
+    return np.asarray(np.logaddexp(log_r, 0.0) + np.asarray(log_ratio), dtype=np.float64)
 
 
-def cumulative_sum(best: ArrayLike, log_ratio: ArrayLike) -> tuple[Floats, Floats]:
+def cumulative_sum(best: ArrayLike, log_ratio: ArrayLike) -> tuple[Floats, Array]:
     """Return the largest sum of log ratios that ends here, and whether it begins here (Page 1954).
 
     >>> [[float(x) for x in cumulative_sum(best, 0.5)] for best in (2.0, -1.0)]
     [[2.5, 0.0], [0.5, 1.0]]
     """
     begins = np.asarray(best, dtype=np.float64) <= 0.0
-    return np.where(begins, 0.0, best) + log_ratio, begins
+    return np.where(begins, 0.0, np.asarray(best)) + np.asarray(log_ratio, dtype=np.float64), begins
 
 
-def overdispersion(residual: ArrayLike, variance: ArrayLike) -> float:
-    """Return φ = max(1, mean of residual²/variance): how much more the sums of days vary than those of independent cases.
+def variance_between(residual: ArrayLike, variance: ArrayLike) -> tuple[float, float]:
+    """Return by how much the log-odds of days vary, by moments, and its standard error: E U² = V + variance·V².
 
-    >>> overdispersion([2.0, -2.0, 1.0], [1.0, 1.0, 1.0]), overdispersion([0.1], [1.0])
-    (3.0, 1.0)
+    residual  (days,) or (days, classes) U: observed less expected numbers; `variance` V: that of the observed ones, if
+    cases are independent. Residuals of all classes sum to zero, so that k of them tell as much as k − 1.
+
+    >>> [round(x, 3) for x in variance_between([6.0, -6.0, 2.0, -2.0], [10.0, 10.0, 10.0, 10.0])]
+    [0.1, 0.141]
     """
     u, v = np.asarray(residual, dtype=np.float64), np.asarray(variance, dtype=np.float64)
-    return float(max(1.0, np.mean(u[v > 0.0] ** 2 / v[v > 0.0]))) if (v > 0.0).any() else 1.0
+    square = max(float((v**2).sum()), 1e-300)
+    found = float((u**2 - v).sum()) / square
+    sides = 1.0 if v.ndim == 1 else v.shape[1] / (v.shape[1] - 1.0)
+    each = v**2 * (1.0 + max(found, 0.0) * v) ** 2
+    return found, float(np.sqrt(2.0 * sides * each.sum())) / square
 
 
 def ellipse(centre: ArrayLike, covariance: ArrayLike, radius2: float, points: int) -> Floats:

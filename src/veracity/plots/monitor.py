@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
+from veracity import words
 from veracity.plots import _style as style
 from veracity.results.monitor import Monitor
 from veracity.words import monitoring
@@ -44,7 +45,7 @@ def chart(result: Monitor) -> style.Chart:
     kind = "window:T" if dates else "window:Q"
     x = alt.X(kind, title=None)
     two = len(record.classes) == 2
-    y_title = f"Share of {style.words.event_name(record.classes[1])}" if two else "Typical probability of the outcome"
+    y_title = f"Share of {words.event_name(record.classes[1])}" if two else "Typical probability of the outcome"
     base = style.points(found).encode(x=x)
     long = style.points(
         [{"window": row["window"], "side": side, "value": row[side]} for row in found for side in (EXPECTED, OBSERVED)]
@@ -60,14 +61,10 @@ def chart(result: Monitor) -> style.Chart:
     )
     tips = base.mark_point(opacity=0, size=200).encode(y=alt.Y("observed:Q"), tooltip=style.tips(COLUMNS))
     above = alt.layer(band, line, dots, tips).properties(width=style.WIDTH, height=200)
+    axis = alt.Axis(format="~s", tickCount=5)
     evidence = base.mark_line(strokeWidth=2, interpolate="step-after").encode(
         x=alt.X(kind, title=f"{'Window from' if dates else 'Time'}"),
-        y=alt.Y(
-            "evidence:Q",
-            scale=alt.Scale(type="log"),
-            title="Evidence (log scale)",
-            axis=alt.Axis(format="~s", tickCount=5),
-        ),
+        y=alt.Y("evidence:Q", scale=alt.Scale(type="log"), title="Evidence (log scale)", axis=axis),
         tooltip=style.tips(COLUMNS),
     )
     limit = style.rule("y", record.threshold)

@@ -278,20 +278,19 @@ class UnknownDays(Finding, severity="warning"):
     days: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class AssumedRecalibration(Finding, severity="note"):
     """An estimate without labels assumes that the reference's recalibration still holds."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForecastShift(Finding, severity="warning"):
+class ForecastsShifted(Finding, severity="warning"):
     """New forecasts are distributed differently from those of the reference."""
 
     p: float
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelShift(Finding, severity="warning"):
+class LabelsShifted(Finding, severity="warning"):
     """Class frequencies seem to differ from those of the reference."""
 
     p: float

@@ -168,9 +168,8 @@ def monitored(
     dates = forecasts.names.dates
     if not dates and (updates == WEEK or window.endswith("m")):
         wrong = f"updates {WEEK}" if updates == WEEK else f"window {window}"
-        raise ValueError(
-            f"{dashes}{wrong}: the times are numbers, not dates\n  leave it out: each whole number is an update"
-        )
+        remedy = "leave it out: each whole number is an update"
+        raise ValueError(f"{dashes}{wrong}: the times are numbers, not dates\n  {remedy}")
     classes = tuple(map(str, forecasts.classes))
     before = None if state is None else watch.loads(state)
     base = None if reference is None else reference_of(reference, classes, updates, dashes)
@@ -230,7 +229,7 @@ def days_of_reference(reference: Any, classes: Sequence[str], updates: str = DAY
         new = [name for name in classes if name not in own]
         what = f"{', '.join(new)} {'is' if len(new) == 1 else 'are'} not among them" if new else "in another order"
         raise ValueError(
-            f"{dashes}reference: its classes are {', '.join(own)}, those of the forecasts {', '.join(classes)}: {what}\n"
+            f"{dashes}reference: classes {', '.join(own)}; the forecasts have {', '.join(classes)}: {what}\n"
             "  give a reference of the same model with the same classes"
         )
     if f.probabilities is None or f.outcomes is None:

@@ -39,18 +39,18 @@ def _windows(result: Monitor, most: int | None) -> Table:
         shares = (Value(w.expected, percent=True, digits=0), Value(w.observed, percent=True, digits=0))
         losses = (Value(w.log_loss, digits=3), Value(w.expected_log_loss, digits=3))
         slope = Value(w.slope, digits=2) if w.slope is not None else ""
-        rows.append(
-            (
-                Label(w.start),
-                Value(w.n, digits=0),
-                *shares,
-                Value(w.z, digits=1),
-                *losses,
-                *([slope] if two else []),
-                monitoring.evidence(w.evidence),
-            )
-        )
-    heads = ("cases", "expected", "observed", "z", ("log loss", 1), ("expected", 2), *((("slope", 2),) if two else ()))
+        slopes = (slope,) if two else ()
+        cells = (Label(monitoring.date(w.start)), Value(w.n, digits=0), *shares, Value(w.z, digits=1), *losses, *slopes)
+        rows.append((*cells, monitoring.evidence(w.evidence)))
+    heads = (
+        "cases",
+        "expected",
+        "observed",
+        "z",
+        ("log loss", 2),
+        ("expected loss", 2),
+        *((("slope", 2),) if two else ()),
+    )
     left_out = f"The last {len(shown)} of {len(record.windows)}." if len(shown) < len(record.windows) else ""
     notes = (left_out, monitoring.reference_note(record))
     return table(monitoring.WINDOWS, (*heads, Column("evidence")), rows, notes, first="From")

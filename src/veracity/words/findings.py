@@ -19,15 +19,17 @@ NAMED_FILES = 3
 NAMED_CELLS = 3
 
 SENTENCES: dict[type[Finding], str] = {
-    of_results.UpdatesWithoutCases: "{count:,} of {total:,} {what}s have no cases (first: {first}): they are passed over",
+    of_results.UpdatesWithoutCases: "{count:,} of {total:,} {what}s have no cases (first: {first}): passed over",
     of_results.ImpossibleOutcomes: "{count:,} of {total:,} outcomes had been ruled out (probability 0): log loss is "
     "infinite; the evidence takes them as one in a million",
     of_results.NoReference: "without a reference the forecasts are judged against themselves, and days are taken to "
     "share no common cause",
-    of_results.UnknownDays: "the reference holds {days} different days, fewer than 30: days are taken to share no common "
-    "cause; where they do, alarms are false more often",
+    of_results.UnknownDays: "the reference holds {days} different days, fewer than 30: days are taken to share no "
+    "common cause; where they do, alarms are false more often",
     of_results.AssumedRecalibration: "assumes that forecasts mean what they meant in the reference: the same outcomes "
-    "follow the same forecasts. Other cases are allowed for; a changed relation to the outcome is not seen without labels",
+    "follow the same forecasts. Other cases are allowed for; a changed relation is not seen without labels",
+    of_results.ForecastsShifted: "the forecasts are distributed differently from those of the reference (p = {p:.2g})",
+    of_results.LabelsShifted: "class frequencies seem to differ from those of the reference (p = {p:.2g})",
     of_input.ZeroProbability: "{count:,} of {total:,} outcomes had been ruled out (probability 0): log loss is "
     "infinite and the typical probability of the outcome is 0, whatever the other rows say",
     of_input.MissingRows: "{count:,} of {total:,} rows have missing values and are left out",

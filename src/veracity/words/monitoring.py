@@ -73,11 +73,10 @@ def _without_alarm(record: MonitorRecord) -> Said:
     if len(record.classes) > 2:
         shares = f"the evidence is {evidence(record.evidence)}, the line {evidence(record.threshold)}"
     past = record.alarms
-    earlier = (
-        f" There was an alarm from {day_of(record, past[-1].start)} to {day_of(record, past[-1].end or '')}."
-        if past
-        else ""
-    )
+    earlier = ""
+    if past:
+        ends = day_of(record, past[-1].start), day_of(record, past[-1].end or record.end)
+        earlier = " There was an alarm from {} to {}.".format(*ends)
     return Said(NOTICE if past else GOOD, NO_ALARM, f"No miscalibration found in {span}: {shares}.{earlier}")
 
 
@@ -85,10 +84,10 @@ def evidence(x: float) -> str:
     """Return evidence in words: whole numbers, large ones rounded.
 
     >>> evidence(0.034), evidence(12.3), evidence(3650), evidence(2.5e12)
-    ('0.03', '12', '3,650', 'more than a million')
+    ('0.03', '12', '3,650', '> 1,000,000')
     """
     if x > 1e6:
-        return "more than a million"
+        return "> 1,000,000"
     return f"{x:,.0f}" if x >= 10 else number(x, 2)
 
 
@@ -122,10 +121,12 @@ def reference_note(record: MonitorRecord) -> str:
         return "Judged against the forecasts themselves."
     days = f", {count(held.days, record.updates)}" if held.days > 1 else ""
     level = f", intercept {held.intercept:+.2f}".replace("-", "−") if len(record.classes) == 2 else ""
-    said = f"Judged against the reference's own recalibration ({count(held.cases, 'case')}{days}: slope {held.slope:.2f}{level})"
+    fit = f"{count(held.cases, 'case')}{days}: slope {held.slope:.2f}{level}"
+    said = f"Judged against the reference's own recalibration ({fit})"
     if held.day_sd is None:
         return f"{said}."
-    return f"{said}; days may differ by {held.day_sd:.2f} log-odds, so evidence is divided by {held.phi:.1f} on a usual {record.updates}."
+    differ = f"{record.updates}s may differ by {held.day_sd:.2f} log-odds"
+    return f"{said}; {differ}, so evidence is divided by {held.phi:.1f} on a usual {record.updates}."
 
 
 def caption(record: MonitorRecord) -> str:

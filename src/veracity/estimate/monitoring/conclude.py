@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 
@@ -83,11 +83,8 @@ def _window(state: State, part: Sequence[Update], level: float) -> MonitorWindow
     gap = sum(update.observed - update.expected for update in part)
     z = gap / math.sqrt(variance) if variance > 0.0 and math.isfinite(gap) else None
     half = quantile(level) * math.sqrt(variance) / n
-    ends = (
-        (expected - half, expected + half)
-        if len(state.classes) == 2
-        else (_scaled(expected, -half), _scaled(expected, half))
-    )
+    two = len(state.classes) == 2
+    low, high = (expected + side if two else expected * math.exp(side) for side in (-half, half))
     last = part[-1]
     return MonitorWindow(
         start=moment(state, part[0].key),
@@ -96,8 +93,8 @@ def _window(state: State, part: Sequence[Update], level: float) -> MonitorWindow
         predicted=predicted,
         expected=expected,
         observed=observed,
-        low=max(ends[0], 0.0),
-        high=min(ends[1], 1.0),
+        low=max(low, 0.0),
+        high=min(high, 1.0),
         z=z,
         log_loss=sum(update.log_loss for update in part) / n,
         expected_log_loss=sum(update.expected_log_loss for update in part) / n,
@@ -105,10 +102,6 @@ def _window(state: State, part: Sequence[Update], level: float) -> MonitorWindow
         e_value=exponential(last.e_value),
         evidence=exponential(last.evidence),
     )
-
-
-def _scaled(x: float, log_factor: float) -> float:
-    return x * math.exp(log_factor)
 
 
 def _mean(state: State, part: Sequence[Update], name: str) -> float:
@@ -151,7 +144,7 @@ def _change(state: State) -> Change:
     if changed is not None:
         held: Array = state.alternatives.frequent  # type: ignore[union-attr]
         place = int(np.flatnonzero(held == changed)[0])
-        expected, observed = (float(x) / n for x in sum(update.by_class[:, place] for update in part))
+        expected, observed = (float(x) / n for x in np.sum([update.by_class[:, place] for update in part], axis=0))
         name = state.classes[changed]
     until = moment(state, state.history[began - 1].key, end=True) if began else None
     return Change(moment(state, state.history[began].key), until, words, n, expected, observed, name)
@@ -160,13 +153,10 @@ def _change(state: State) -> Change:
 def _findings(state: State) -> tuple[Finding, ...]:
     found: list[Finding] = []
     keys = [update.key for update in state.history]
-    lacking = [key for a, b in zip(keys, keys[1:], strict=False) for key in range(a + 1, b)]
+    lacking = [key for a, b in pairwise(keys) for key in range(a + 1, b)]
     if lacking and state.dates:
-        found.append(
-            of_results.UpdatesWithoutCases(
-                len(lacking), keys[-1] - keys[0] + 1, what=state.updates, first=moment(state, lacking[0])
-            )
-        )
+        span, first = keys[-1] - keys[0] + 1, moment(state, lacking[0])
+        found.append(of_results.UpdatesWithoutCases(len(lacking), span, what=state.updates, first=first))
     if zeros := sum(update.zeros for update in state.history):
         found.append(of_results.ImpossibleOutcomes(zeros, sum(update.n for update in state.history)))
     if state.reference is None:

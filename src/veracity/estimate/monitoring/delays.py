@@ -22,7 +22,7 @@ SEED = 40
 def expected_delays(reference: Reference, days: Days, updates: str = DAY) -> tuple[Delay, ...]:
     """Return the median number of updates until each change is found, in updates with the reference's usual cases.
 
-    Forecasts are drawn from `days`, those of the reference, outcomes from the reference's recalibration with the change, and days
+    Forecasts are drawn from `days`, those of the reference, outcomes from its recalibration with the change; days
     differ by as much as the monitor allows for.
     """
     cases = reference.usual
@@ -49,7 +49,7 @@ def expected_delays(reference: Reference, days: Days, updates: str = DAY) -> tup
 
 
 def _some_rows(days: Days) -> Floats:
-    """Return forecasts of the same frequency each: evenly spaced ones in the order of their log-odds, or of the rows."""
+    """Return forecasts of the same frequency each, evenly spaced in the order of their first log-odds."""
     order = np.argsort(days.x if days.k == 2 else days.x[:, 0], kind="stable")
     share = np.cumsum(days.count[order]) / days.count.sum()
     number = min(CELLS, int(days.count.sum()))

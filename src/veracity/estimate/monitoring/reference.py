@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from veracity.estimate.monitoring.alternatives import MOST_CLASSES, MoreClasses, TwoClasses, log_odds, logs_of
-from veracity.formulas.evalues import ellipse, extremes
+from veracity.formulas.evalues import ellipse, extremes, variance_between
 from veracity.inputs import Forecasts
 from veracity.records.monitoring import Delay
 from veracity.types import Array, Floats, Ints
@@ -166,7 +165,7 @@ def _newton(start: Floats, curve: Any, design: Floats, y: Array, count: Floats) 
         theta, value = theta + step, min(tried, value)
         if done:
             break
-    return theta, np.linalg.inv(bend)
+    return theta, np.asarray(np.linalg.inv(bend))
 
 
 def _fit_more(x: Floats, y: Ints, count: Floats) -> tuple[Floats, Floats]:
@@ -186,7 +185,8 @@ def _fit_more(x: Floats, y: Ints, count: Floats) -> tuple[Floats, Floats]:
     bend[:k, :k] = np.diag(count @ c) - (c * count[:, None]).T @ c
     bend[:k, k] = bend[k, :k] = lean.sum(axis=0)
     bend[k, k] = float(np.einsum("ij,ij->", lean, x))
-    return np.append(found.intercepts, found.slope), np.linalg.inv(bend + RIDGE * np.eye(k + 1))
+    theta: Floats = np.append(found.intercepts, found.slope)
+    return theta, np.asarray(np.linalg.inv(bend + RIDGE * np.eye(k + 1)))
 
 
 def _around(theta: Floats, covariance: Floats, frequent: Ints, radius2: float) -> Floats:
@@ -197,10 +197,7 @@ def _around(theta: Floats, covariance: Floats, frequent: Ints, radius2: float) -
 
 
 def _between_days(days: Days, expected: Floats) -> tuple[float, float, float]:
-    """Return the variance of the log-odds between days, its standard error, and the overdispersion of all days.
-
-    By moments: the residual U of a day has variance V + variance·V².
-    """
+    """Return the variance of the log-odds between days, its standard error, and the overdispersion of all days."""
     if expected.ndim == 1:
         u, v = (days.y == 1) - expected, expected * (1.0 - expected)
     else:
@@ -208,9 +205,6 @@ def _between_days(days: Days, expected: Floats) -> tuple[float, float, float]:
         u[np.arange(len(days.y)), days.y] += 1.0
     count = days.count if u.ndim == 1 else days.count[:, None]
     u, v = (np.add.reduceat(count * values, days.first, axis=0) for values in (u, v))
-    square = max(float((v**2).sum()), 1e-300)
-    variance = float((u**2 - v).sum()) / square
-    each = v**2 * (1.0 + max(variance, 0.0) * v) ** 2
-    sides = 1.0 if v.ndim == 1 else v.shape[1] / (v.shape[1] - 1.0)  # residuals of all classes sum to 0
-    error = math.sqrt(2.0 * sides * float(each.sum())) / square
-    return variance, error, 1.0 + max(variance, 0.0) * square / max(float(v.sum()), 1e-300)
+    variance, error = variance_between(u, v)
+    share = float((v**2).sum()) / max(float(v.sum()), 1e-300)
+    return variance, error, 1.0 + max(variance, 0.0) * share

@@ -205,7 +205,7 @@ def loads(data: bytes) -> State:
             alternatives=_alternatives(held["alternatives"]),
             detector=None if detector is None else Detector(**detector),
             history=tuple(Update(**{**one, "slope": tuple(one["slope"])}) for one in held["history"]),
-            centre=tuple(held["centre"]),  # type: ignore[arg-type]
+            centre=tuple(held["centre"]),
         )
     except (Damaged, LookupError, TypeError, AttributeError, ValueError) as problem:
         why = str(problem).partition("\n")[0]
