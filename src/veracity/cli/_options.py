@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
@@ -199,6 +199,7 @@ class Request:
         planned = plan_from(options) if "floor" in options else None
         engine, checkpoint = options.pop("engine"), options.pop("checkpoint", None)
         reading = read_options_from(options)
+        planned = planned and replace(planned, event=reading.positive)
         if planned is not None:  # classes and groups are known when the file has been read
             given = [name for name in ("cluster", "time") if getattr(reading, name)]
             planned.require(["classes", "groups", *given], "--")

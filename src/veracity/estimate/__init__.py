@@ -8,6 +8,8 @@ from veracity.estimate.calibration.per_class import per_class
 from veracity.estimate.calibration.reliability import calibration_error, reliability
 from veracity.estimate.calibration.remedies import remedies
 from veracity.estimate.calibration.repeated import forecasts_as_clusters, repeated_rows
+from veracity.estimate.decisions.decisions import decisions
+from veracity.estimate.decisions.prior import at_prior
 from veracity.estimate.findings import findings
 from veracity.estimate.groups_and_time.groups import group
 from veracity.estimate.groups_and_time.windows import drifts, windows
@@ -27,9 +29,11 @@ __all__ = [
     "NOT_MEASURABLE",
     "adjustment",
     "advice",
+    "at_prior",
     "baseline",
     "calibration_error",
     "corp",
+    "decisions",
     "decomposed_profile",
     "decomposition",
     "drifts",

@@ -48,9 +48,10 @@ def _effects(columns: Columns, found: Match) -> list[tuple[str, bool, str, dict[
     models = "one model per column" if len(found.models) > 1 else f"the layout {found.layout} has no column of models"
 
     pick = {"if it is the confidence in a pick": {"layout": "top"}}
-    rest = {"one class against the others": {"versus_rest": (positive,)}} if k > 2 and not options.versus_rest else {}
-    last = {"put the event last": {"order": classes[::-1]}} if k == 2 and positive == classes[0] else rest
+    last = {"put the event last": {"order": classes[::-1]}} if k == 2 and positive == classes[0] else {}
     first = {"choose the event": {"positive": order[-1]}} if k == 2 and set(order) == set(classes) else {}
+    decided = k > 2 and positive in classes and not found.stacked  # the class that decisions are about
+    chosen = decided or (k == 2 and classes[-1] == positive)
     return [
         ("label_file", columns.table.labels == found.outcome, outcome, {}),
         ("label", options.label in (found.outcome, *found.outcomes), outcome, {}),
@@ -58,7 +59,7 @@ def _effects(columns: Columns, found: Match) -> list[tuple[str, bool, str, dict[
         ("positive_proba", named >= {*found.forecasts}, forecast, {}),
         ("members", found.derived, forecast, {}),
         ("pick", roles.get("pick") == options.pick, f"{forecast}, no confidence in a pick", pick),
-        ("positive", k == 2 and classes[-1] == positive and not options.versus_rest, together, last),
+        ("positive", chosen and not options.versus_rest, together, last),
         ("order", not options.labelled or (classes == order and not options.versus_rest), together, first),
         ("cut", bool(found.outcome) and not settled, f"{outcome}; limits do not make it", {}),
         ("versus_rest", k > 0 and not settled and not (options.cut and k == 2), event, {}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from veracity.records.decisions import Dominance
 from veracity.records.findings import Finding
 from veracity.records.sections import Section
 
@@ -74,5 +75,6 @@ class ComparisonRecord(Section):
     deciding_rows: tuple[Deciding, ...]
     cases_needed: tuple[CasesNeeded, ...]
     groups: Mapping[str, Mapping[str, Differences]] = field(default_factory=dict)
+    dominance: tuple[Dominance, ...] = ()  # of the best model, or the reference, against each other one
     group_rule: str = "log"  # of the differences of groups; "brier" where a log loss is infinite
     findings: tuple[Finding, ...] = ()

@@ -17,7 +17,7 @@ from veracity import __version__, kernels
 from veracity.extras import extras
 from veracity.inputs import Forecasts, check, prepare
 from veracity.inputs.arguments import is_empty, swapped_error
-from veracity.options import READING, ReadOptions
+from veracity.options import READING, ReadOptions, canonical
 from veracity.records.findings_of_input import SoftOmitted, SoftOutcomes
 from veracity.records.sections import Provenance
 from veracity.results.assessment import Assessment
@@ -91,6 +91,9 @@ def assess(
     lags: int | None = ...,
     window: str | int | None = ...,
     shrink: str = ...,
+    threshold: ArrayLike = ...,
+    costs: Mapping[str, float] | Sequence[Mapping[str, float]] | str = ...,
+    prior: Mapping[Any, float] | str = ...,
 ) -> Assessment: ...
 
 
@@ -110,6 +113,9 @@ def assess(
     lags: int | None = ...,
     window: str | int | None = ...,
     shrink: str = ...,
+    threshold: ArrayLike = ...,
+    costs: Mapping[str, float] | Sequence[Mapping[str, float]] | str = ...,
+    prior: Mapping[Any, float] | str = ...,
 ) -> Assessment: ...
 
 
@@ -142,6 +148,9 @@ def assess(
     lags: int | None = None,
     window: str | int | None = None,
     shrink: str = "auto",
+    threshold: Any = (),
+    costs: Any = (),
+    prior: Any = (),
     **reading: Any,
 ) -> Assessment | Assessments:
     """Assess probabilistic forecasts against outcomes.
@@ -161,7 +170,7 @@ def assess(
     labels : sequence of length k, optional
         Class of each column of `y_proba`. Default: the sorted distinct labels, or the order of a categorical.
     pos_label : label, optional
-        The event, where `y_proba` has one column.
+        The event, where `y_proba` has one column; of more than two classes, the class to decide about.
     floor : float, optional
         Minimum probability in the reported means; default: 0, or that of the preset. The log loss is never floored.
     end_width : float, optional
@@ -197,6 +206,12 @@ def assess(
         Length of the windows of time: "30d", "12m", or a number of cases.
     shrink : {"auto", "none"}, default "auto"
         Whether the log losses of small groups are drawn towards the common mean.
+    threshold : float or sequence of float, optional
+        Probabilities from which somebody acts; `a.decisions.at` has net benefit and rates there.
+    costs : mapping or sequence of mappings, optional
+        What errors cost a decision-maker, such as {"false_alarm": 1, "miss": 8}; `a.decisions.costs`.
+    prior : mapping, optional
+        Other class frequencies, such as {"event": 0.05}; `a.decisions.prior`, or `a.at_prior(…)` later.
 
     Returns
     -------
@@ -215,7 +230,10 @@ def assess(
     in_time: dict[str, Any] = {"lags": lags, "window": window, "shrink": shrink}
     of_preset: dict[str, Any] = {"floor": floor, "end_width": end_width, "preset": preset, "bins": bins}
     resampled: dict[str, Any] = {"bootstrap": bootstrap, "random_state": random_state}
-    plan = Plan(**of_preset, map=map, level=level, r=r, **resampled, **in_time)
+    decided: dict[str, Any] = {"threshold": threshold, "costs": costs, "prior": prior}
+    decided["event"] = event_of_many(y_proba, pos_label) or reading.get("positive")
+    pos_label = None if event_of_many(y_proba, pos_label) else pos_label
+    plan = Plan(**of_preset, map=map, level=level, r=r, **resampled, **in_time, **decided)
     columns = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
     columns |= {"groups": groups, "clusters": clusters, "time": time, "ideal": ideal, "features": features}
     given = {name: value for name, value in columns.items() if value is not None}
@@ -236,6 +254,12 @@ def assess(
     if ideal is not None:
         check(forecasts)  # the pass looks at the forecasts alone
     return assessment(Tally.of(forecasts, plan=plan), started=started, library=library_of(y_true, y_proba))
+
+
+def event_of_many(y_proba: Any, pos_label: Any) -> str | None:
+    """Return the class to decide about where there are more than two; None where there are two, or none is named."""
+    shape: tuple[int, ...] = () if y_proba is None else np.shape(y_proba)
+    return canonical(pos_label) if pos_label is not None and len(shape) == 2 and shape[1] > 2 else None
 
 
 def _refuse_swapped_parts(tally: Tally) -> None:
@@ -268,7 +292,10 @@ def assessment(
         keyed = [] if tally.by_key is None else [tally.by_key.sums]
         times = min((len(sums) for sums in keyed if sums.kind == TIME), default=math.inf)
         held += [sums.kind for sums in keyed]
-        tally.plan.require(held, "--" if tally.names.style == "file" else "", times, dates=tally.names.dates)
+        dashes = "--" if tally.names.style == "file" else ""
+        tally.plan.require(held, dashes, times, dates=tally.names.dates)
+        if tally.measurable:
+            tally.plan.require_decisions(tally.classes, tally.sums.by_class[:, 0].tolist(), dashes)
     made = Provenance(
         command=None,
         date=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -21,10 +21,11 @@ from veracity.kernels.result import R
 from veracity.records import findings_of_results as of_results
 from veracity.records import sections as records
 from veracity.records import stability
+from veracity.records.decisions import AtPrior, Decisions
 from veracity.records.findings import Finding, unique
 from veracity.records.fix import Fix
 from veracity.records.papers import Papers
-from veracity.records.reading import Reading, undefined, unknown
+from veracity.records.reading import Reading, undefined
 from veracity.records.verdict import Verdict
 from veracity.results.document import (
     RULES,
@@ -40,13 +41,12 @@ from veracity.results.document import (
 from veracity.results.schema import OPTIONAL, SCHEMA, SECTIONS, section_types
 from veracity.results.shared import Shared
 from veracity.results.tabular import Tabular
-from veracity.state.plan import FLOORS
+from veracity.state.plan import FLOORS, asked_prior
 from veracity.state.tally import Tally
 
 if TYPE_CHECKING:
     from veracity.results.calibrator import Calibrator
 
-TERMS = ("uncertainty", "resolution", "reliability", "within")
 FIT_AND_USE = "k = vc.calibrate(y_true, y_proba)\nk.predict(new_proba)"
 FROM_JSON = "this assessment was read from a document that does not hold this; make it again from the forecasts"
 
@@ -253,7 +253,7 @@ class Assessment(Tabular):
     @cached_property
     def _decompositions(self) -> Mapping[str, records.Decomposition]:
         """Uncertainty − resolution + reliability by rule."""
-        return {key: self._decomposition(key) for key in (*RULES, *self._shared.further)}
+        return {key: self._shared.decomposition(key) for key in (*RULES, *self._shared.further)}
 
     @cached_property
     def decomposed_profile(self) -> records.DecomposedProfile:
@@ -309,6 +309,19 @@ class Assessment(Tabular):
         return estimate.drifts(self._state)
 
     @cached_property
+    def decisions(self) -> Decisions:
+        """What the forecasts are worth to those who act on them: decision curve, costs, picks, other frequencies."""
+        reason = self._shared.unjudged
+        return Decisions(None, reason=reason) if reason else estimate.decisions(self._state, self._shared.recalibration)
+
+    def at_prior(self, prior: Mapping[Any, float]) -> AtPrior:
+        """Return scores and net benefit where classes have other frequencies, such as {"event": 0.05}."""
+        if self._shared.unjudged:
+            raise ValueError(f"prior: {self._shared.unjudged}")
+        asked = asked_prior(prior, self.classes, self._state.sums.by_class[:, 0].tolist())
+        return estimate.at_prior(self._state, asked, self.decisions.thresholds)
+
+    @cached_property
     def surprises(self) -> tuple[records.Surprise, ...]:
         """The cases that gave least to their outcome."""
         return estimate.surprises(self._state)
@@ -330,7 +343,7 @@ class Assessment(Tabular):
     def decomposition(self, rule: str | float = "log") -> records.Decomposition:
         """Return loss = uncertainty − resolution + reliability + within under "log", "brier" or any r > −1."""
         key = rule_key(rule)
-        return self._decompositions[key] if key in self._decompositions else self._decomposition(key)
+        return self._decompositions[key] if key in self._decompositions else self._shared.decomposition(key)
 
     def expected_at(self, r: float) -> Reading:
         """Return the expected mean of the probability of the outcome at r > −1."""
@@ -420,18 +433,6 @@ class Assessment(Tabular):
         except NoProbabilities as error:
             found = estimate.no_losses(str(error), score)
         return self._shared.shown(found)
-
-    def _decomposition(self, key: str) -> records.Decomposition:
-        tally, plan = self._state, self._state.plan
-        reason = self._shared.unjudged
-        if not reason:
-            options: dict[str, Any] = {"map": plan.map, "level": plan.level, "prior": tally.frequencies}
-            try:
-                return self._shared.shown(estimate.decomposition(tally.rows, rule_of(key), **options))
-            except NoProbabilities as error:
-                reason = str(error)
-        nothing: dict[str, Any] = dict.fromkeys(TERMS, unknown(reason))
-        return records.Decomposition(**nothing, map=plan.map)
 
     @property
     def _no_means(self) -> records.Means:

@@ -15,7 +15,7 @@ from veracity.estimate.comparison.compare import Dependence
 from veracity.estimate.comparison.paired import Scorer
 from veracity.inputs import Forecasts, check, prepare
 from veracity.kernels.hashes import SEED, mix
-from veracity.results.assess import _columns, assessment, models_of
+from veracity.results.assess import _columns, assessment, event_of_many, models_of
 from veracity.results.assessment import Assessment
 from veracity.results.comparison import Comparison
 from veracity.results.document import rule_key
@@ -52,6 +52,9 @@ def compare(
     horizon: int | None = None,
     window: str | int | None = None,
     shrink: str = "auto",
+    threshold: Any = (),
+    costs: Any = (),
+    prior: Any = (),
     **reading: Any,
 ) -> Comparison:
     """Compare probabilistic forecasts of the same cases.
@@ -67,7 +70,8 @@ def compare(
         Model that all others are compared with; default: every pair.
     sample_weight, counts, labels, pos_label, groups, clusters, time
         As in `assess`, for the cases that all models share.
-    floor, end_width, bins, preset, map, level, bootstrap, random_state, r, lags, window, shrink
+    floor, end_width, bins, preset, map, level, bootstrap, random_state, r, lags, window, shrink, threshold, costs,
+    prior
         As in `assess`, for the assessment of each model.
     horizon : int, optional
         Steps ahead that forecasts in time are made: Diebold–Mariano errors with the factor of Harvey, Leybourne and
@@ -88,7 +92,10 @@ def compare(
     """
     started = perf_counter()
     options = {name: value for name, value in locals().items() if name in OF_PLAN}
-    plan = Plan(**options)
+    first_proba = next(iter(y_proba.values()), None) if isinstance(y_proba, Mapping) else None
+    event = event_of_many(first_proba, pos_label)
+    pos_label = None if event else pos_label
+    plan = Plan(**options, event=event or reading.get("positive"))
     if y_proba is None:
         named = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
         named |= {"group": groups, "cluster": clusters, "time": time}

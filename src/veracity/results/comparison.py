@@ -14,10 +14,14 @@ from veracity.estimate.comparison.compare import Dependence
 from veracity.estimate.comparison.components import NAMES as COMPONENTS
 from veracity.estimate.comparison.components import components, shortfall
 from veracity.estimate.comparison.paired import EXCESS, Scorer, comparable, score_of
+from veracity.estimate.decisions.dominance import How, dominance
+from veracity.estimate.means.reported import NOT_MEASURABLE
 from veracity.inputs import Forecasts
 from veracity.measures import HIGHER
+from veracity.options import canonical
 from veracity.records import findings_of_results as of_results
 from veracity.records.comparison import CasesNeeded, ComparisonRecord, Differences
+from veracity.records.decisions import Dominance
 from veracity.records.findings import Finding, unique
 from veracity.results.assessment import Assessment
 from veracity.results.document import build, encode, expect_schema, parse, plain, rule_key, rule_of
@@ -25,6 +29,7 @@ from veracity.results.presented import Presented
 from veracity.results.schema import COMPARISON as SCHEMA
 from veracity.state.clusters import CLUSTER
 from veracity.state.pairs import CaseScores, Moments, Pairs
+from veracity.state.plan import Plan
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
 FROM_JSON = "this comparison was read from a document that does not hold this; make it again from the forecasts"
 Held = TypeVar("Held")
 INDEPENDENT = Dependence()
+MOST_DOMINANCES = 5  # of the best model against others, in a document
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,6 +86,7 @@ class Comparison(Presented):
             cases_needed=self.cases_needed(),
             groups=self._groups,
             group_rule=self._group_rule,
+            dominance=self._dominances,
             findings=self._findings,
         )
 
@@ -128,6 +135,43 @@ class Comparison(Presented):
             raise AttributeError(FROM_JSON)
         moments, _ = self._of_rule(_key(rule))
         return estimates.cases_needed(self.differences(rule), moments, self._level, difference)
+
+    def dominance(self, a: str, b: str, event: Any = None) -> Dominance:
+        """Return for which thresholds, and for which r, one of two models is better, each set with a simultaneous band.
+
+        `event` is the class to act on: of two classes the second, unless another is given.
+        """
+        for name in (a, b):
+            if name not in self.models or a == b:
+                known = ", ".join(list(self.models)[:8])
+                raise ValueError(f"dominance: {name!r} is not another model; there are {known}\n  name two of them")
+        if self.pairs is None:
+            held = {(d.a, d.b): d for d in self.record.dominance if event is None or str(event) == d.event}
+            return self._stored(held, (a, b))
+        if not self._measurable:
+            raise ValueError(f"dominance: {NOT_MEASURABLE}\n  give the forecasts of all classes")
+        classes = [canonical(c) for c in self.models[a].classes]
+        named = event if event is not None else self._plan.event
+        if named is not None and canonical(named) not in classes:
+            raise ValueError(f"event: no class {named!r:.80}; there are {', '.join(classes[:8])}\n  name one of them")
+        at = classes.index(canonical(named)) if named is not None else 1 if len(classes) == 2 else None
+        how = How(self._level, self._plan.random_state, self.dependence.kind, self.dependence.lags)
+        return dominance((a, b), self._samples[a], self._samples[b], at, self._plan.action_thresholds, how)
+
+    @cached_property
+    def _dominances(self) -> tuple[Dominance, ...]:
+        """Those of the best model, or the reference, against each other one."""
+        if not self._measurable:
+            return ()
+        rule = self._group_rule
+        first = self.reference or self.ranking(rule)[0][0]
+        others = [name for tier in self.ranking(rule) for name in tier if name != first]
+        return tuple(self.dominance(first, other) for other in others[:MOST_DOMINANCES])
+
+    @property
+    def _plan(self) -> Plan:
+        tally = next(iter(self.models.values())).tally
+        return Plan() if tally is None else tally.plan
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -211,7 +255,7 @@ class Comparison(Presented):
         return self._scorer.measurable
 
     @staticmethod
-    def _stored(held: Mapping[str, Held], name: str) -> Held:
+    def _stored(held: Mapping[Any, Held], name: Any) -> Held:
         if name not in held:
             raise AttributeError(FROM_JSON)
         return held[name]

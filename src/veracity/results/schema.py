@@ -26,7 +26,7 @@ SECTIONS = {
         "measured", "divergence", "papers", "source", "source_divergence", "calibration_slope", "spread_ratio",
         "verdict", "verdict_detail", "risk_profile", "floors", "decomposition", "losses", "decomposed_profile", "corp",
         "calibration_error", "curves", "bins", "adjustment", "remedies", "fix", "groups", "windows", "drift",
-        "surprises", "findings", "provenance",
+        "decisions", "surprises", "findings", "provenance",
     )
 }  # fmt: skip
 

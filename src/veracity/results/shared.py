@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 from veracity import estimate
 from veracity.estimate.calibration.repeated import Repetition, finding
@@ -21,14 +21,15 @@ from veracity.estimate.means.reported import Profile
 from veracity.estimate.means.scores import FEW_MISSES, few_misses
 from veracity.formulas.chain import Chain
 from veracity.records.papers import CurveMeans, CurveReadings
-from veracity.records.reading import Reading, undefined
+from veracity.records.reading import Reading, undefined, unknown
 from veracity.records.sections import Decomposition, ExpectedScore, Means, RiskProfile
 from veracity.records.stability import Group
 from veracity.records.verdict import Reason, Verdict
-from veracity.results.document import RULES, Shown, rule_key, without_intervals
+from veracity.results.document import RULES, Shown, rule_key, rule_of, without_intervals
 from veracity.state.tally import Tally
 from veracity.words.calibration import why_not
 
+TERMS = ("uncertainty", "resolution", "reliability", "within")
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # of analysis rows that recalibrations are fitted on and judged by
 
 # scores and losses see to it themselves
@@ -180,6 +181,19 @@ class Shared:
     def ideal(self) -> Ideal:
         """Stage Q where the data tell it: given, from equal features, from repeated outcomes."""
         return estimate.ideal(self.tally.rows, seed=self.tally.plan.random_state)
+
+    def decomposition(self, key: str) -> Decomposition:
+        """Return loss = uncertainty − resolution + reliability + within of a rule by its name in documents."""
+        tally, plan = self.tally, self.tally.plan
+        reason = self.unjudged
+        if not reason:
+            options: dict[str, Any] = {"map": plan.map, "level": plan.level, "prior": tally.frequencies}
+            try:
+                return self.shown(estimate.decomposition(tally.rows, rule_of(key), **options))
+            except NoProbabilities as error:
+                reason = str(error)
+        nothing: dict[str, Any] = dict.fromkeys(TERMS, unknown(reason))
+        return Decomposition(**nothing, map=plan.map)
 
     @property
     def further(self) -> tuple[str, ...]:

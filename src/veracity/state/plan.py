@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from numbers import Integral
@@ -16,17 +16,21 @@ from veracity.options import (
     OptionError,
     as_choice,
     as_number,
+    canonical,
     module_names,
     option,
     options_of,
     take_all,
 )
+from veracity.state.deciding import costs_of, prior_of, take_costs, take_prior, take_thresholds, whole_prior
 
 FLOORS = (0.05, 0.01, 0.005, 0.001, 0.0)  # the sweep of CQ Table 2
 ERROR_BINS = 15  # bins of a calibration error, the number other libraries report
 USUAL = {"floor": 0.0, "end_width": 0.005}  # where they are not given
 PRESETS = {"CQ": USUAL | {"floor": 0.005}, "N17": USUAL | {"floor": 0.01}}  # the same by the papers' procedures
 MOST_DRAWS = 100_000  # of a bootstrap: more change no printed digit, and their sums would not fit in memory
+VERY_MANY_CLASSES = 128  # beyond, the grid is coarse below 2^-22
+LEAST_OF_MANY = 2.0**-5  # beyond, the grid of single classes starts here
 MOST_R = 20.0  # of a score: beyond, p^(1 - r) of unlikely outcomes is too large for a computer
 
 
@@ -152,6 +156,31 @@ class Plan:
         typed=float,
         repeatable=True,
     )
+    threshold: tuple[float, ...] = _plan(
+        (),
+        "Probability from which somebody acts: net benefit, sensitivity and costs are shown there.",
+        "C[,C…]",
+        take=take_thresholds,
+        needs="classes",
+        basic=True,
+    )
+    costs: tuple[str, ...] = _plan(
+        (),
+        "What errors cost a decision-maker, in any unit: threshold and cost per case; repeatable.",
+        '"false_alarm=1,miss=8"',
+        take=take_costs,
+        needs="classes",
+        repeatable=True,
+        basic=True,
+    )
+    prior: tuple[str, ...] = _plan(
+        (),
+        "Scores and net benefit where the event, or each class, is as frequent as this.",
+        '"event=0.05"',
+        take=take_prior,
+        needs="classes",
+        basic=True,
+    )
     lags: int | None = _plan(
         None,
         "Intervals in time by Bartlett weights of L lags instead of cosines.",
@@ -183,6 +212,8 @@ class Plan:
         among=("auto", "none"),
         needs="groups",
     )
+
+    event: str | None = None  # of decisions about more than two classes; of two it is the second
 
     def __post_init__(self) -> None:
         preset = PLANNED["preset"].take(PLANNED["preset"], self.preset)
@@ -223,6 +254,31 @@ class Plan:
                 value = getattr(self, name)
                 raise ValueError(f"{dashes}{name} {value}: there are only {times} times\n  give a smaller number")
 
+    def require_decisions(self, classes: tuple[Any, ...], cases: list[float], dashes: str = "") -> None:
+        """Refuse decisions that these classes, with so many cases each, cannot tell anything about."""
+        names = [canonical(c) for c in classes]
+        listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+        positive = f"{dashes}positive" if dashes else "pos_label"
+        given = "threshold" if self.threshold else "costs" if self.costs else ""
+        if len(names) > 2 and self.event is None and given:
+            what = f"{dashes}{given}: there are {len(names)} classes, and a decision is about one of them"
+            raise ValueError(f"{what}\n  name it:  {positive}{' ' if dashes else '='}{names[0]}   (or {listed})")
+        if len(names) > 2 and self.event is not None and self.event not in names:
+            raise ValueError(f"{positive}: no class {self.event!r:.40}; there are {listed}\n  name one of them")
+        low = [c for c in self.action_thresholds if c < LEAST_OF_MANY]
+        if len(names) > VERY_MANY_CLASSES and low:
+            what = f"{dashes}{given} {low[0]:g}: with more than {VERY_MANY_CLASSES} classes thresholds start at"
+            other = "classes that are put together:  --versus-rest" if dashes else "two classes, the event and the rest"
+            raise ValueError(f"{what} {LEAST_OF_MANY:g}\n  give a higher one, or {other}")
+        if self.prior:
+            whole_prior(prior_of(self.prior), classes, f"{dashes}prior")
+            nobody = [name for name, n in zip(names, cases, strict=True) if not n > 0.0]
+            if nobody:
+                what = (
+                    f"{dashes}prior: no case of {', '.join(nobody[:8])} was observed: nothing tells how it is forecast"
+                )
+                raise ValueError(f"{what}\n  leave the class out of the forecasts, or add cases of it")
+
     @property
     def limits(self) -> tuple[float, float]:
         """Floor and ceiling of the probabilities: N17 clips on both sides, other plans only below."""
@@ -231,7 +287,12 @@ class Plan:
     @property
     def cuts(self) -> tuple[float, ...]:
         """Given edges, each an atom of the grid, so that [a, b) and (a, b] are both exact."""
-        return _cuts(self.floor, self.end_width, self.preset)
+        return _cuts(self.floor, self.end_width, self.preset, self.action_thresholds)
+
+    @property
+    def action_thresholds(self) -> tuple[float, ...]:
+        """The probabilities from which those who were named act, by threshold or by costs."""
+        return tuple(sorted({*self.threshold, *(costs.threshold for costs in costs_of(self.costs))}))
 
     def options(self) -> dict[str, object]:
         return dict(vars(self))
@@ -240,9 +301,18 @@ class Plan:
 PLANNED = options_of(Plan)
 
 
+def asked_prior(given: Mapping[Any, float], classes: tuple[Any, ...], cases: list[float]) -> tuple[float, ...]:
+    """Return the frequency of every class, from those that a caller names; `cases` are those of each class."""
+    plan = Plan(prior=given)  # type: ignore[arg-type]
+    if not plan.prior:
+        raise ValueError('prior: no frequency is given\n  give them by class, such as {"event": 0.05}')
+    plan.require_decisions(classes, cases)
+    return whole_prior(prior_of(plan.prior), classes)
+
+
 @lru_cache(maxsize=64)
-def _cuts(floor: float, end_width: float, preset: str | None) -> tuple[float, ...]:
-    cuts = {i / ERROR_BINS for i in range(1, ERROR_BINS)} | {*FLOORS, floor, end_width, 1.0 - end_width}
+def _cuts(floor: float, end_width: float, preset: str | None, acted: tuple[float, ...]) -> tuple[float, ...]:
+    cuts = {i / ERROR_BINS for i in range(1, ERROR_BINS)} | {*FLOORS, floor, end_width, 1.0 - end_width, *acted}
     if preset == "N17":
         cuts |= {i / 100 for i in range(1, 100)} | {1.0 - floor}
     return tuple(sorted(c for c in cuts if 0.0 < c < 1.0))

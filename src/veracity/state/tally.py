@@ -24,14 +24,14 @@ from veracity.records import findings_of_input as of_input
 from veracity.records.findings import Finding, merge
 from veracity.state.cells import Cells, forecasts_from_cells, true_entries, without_not_offered
 from veracity.state.clusters import ClusterScores
-from veracity.state.plan import Plan
+from veracity.state.plan import VERY_MANY_CLASSES, Plan
 from veracity.state.rows import MOST_ROWS, AnalysisRows, RunningRows, analysis_rows, in_order, split_copies
 from veracity.state.sums import Sums, plus, with_logs, with_tiny
 from veracity.types import Floats
 
 Groups = Mapping[str, Mapping[str, "Tally"]]
 
-VERY_MANY_CLASSES = 128  # beyond, the grid is coarse below 2^-22
+PERCENTS = tuple(i / 100 for i in range(1, 100))
 FEWEST = 30  # rows of a sample, however many classes
 SPLIT = (of_input.SoftOutcomes, of_input.NoNumberOfCases)  # findings about several rows for one case
 DERIVED = (of_input.ZeroProbability, of_input.ConstantForecast, of_input.OneOutcome)  # follow from the sums
@@ -317,7 +317,9 @@ def _restored(data: bytes, lowest: tuple[Low, ...], findings: tuple[Finding, ...
 
 
 def grid_of(plan: Plan, k: int) -> Grid:
-    return grid(plan.cuts, coarse=k > VERY_MANY_CLASSES)
+    """Return the grid of the plan's cuts, and of percents while there are few classes: people decide at those."""
+    cuts = tuple(sorted({*plan.cuts, *PERCENTS})) if k <= MANY else plan.cuts
+    return grid(cuts, coarse=k > VERY_MANY_CLASSES)
 
 
 def _check_same_kind(first: Tally, other: Tally) -> None:

@@ -116,7 +116,7 @@ def reliability(tally: Tally, pooled: Curve) -> Curves:
 
 
 def _edges(curve: Curve, tally: Tally) -> tuple[list[float], list[float]]:
-    return shown(curve.low, tally.plan.cuts), shown(curve.high, tally.plan.cuts)
+    return shown(curve.low, tally.grid.cuts), shown(curve.high, tally.grid.cuts)
 
 
 def _points(curve: Curve, tally: Tally) -> tuple[CurvePoint, ...]:

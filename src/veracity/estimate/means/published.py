@@ -93,7 +93,7 @@ class Published:
     def bins(self) -> tuple[Bin, ...]:
         """Return the bins, with all three means of the model's side."""
         c, true = self._floored_curve, self.profile.entries
-        edges = shown(np.concatenate([c.low, c.high]), self.tally.plan.cuts)
+        edges = shown(np.concatenate([c.low, c.high]), self.tally.grid.cuts)
         at = np.maximum(c.start.searchsorted(true.cells, "right") - 1, 0)
         sums = [np.bincount(at, x, len(c)) for x in (true.weight, true.sums[0], true.sums[2])]
         with np.errstate(divide="ignore", invalid="ignore"):
