@@ -16,7 +16,7 @@ from tests.inputs.corpus.shapes import FAIR, OTHER, K, N, P, Q, Y, altered, loss
 from veracity import read
 from veracity.cli import run
 from veracity.options import ReadOptions
-from veracity.read.match import Match
+from veracity.records.layout import Layout
 
 TIMES = 1_600_000_000_000 + 86_400_000 * (np.arange(N) // 9)
 LATER = np.where(FAIR == 1, TIMES, TIMES[::-1])
@@ -38,7 +38,7 @@ def wrote(**columns: Any) -> str:
     return "x.csv"
 
 
-def opened(file: str, **options: Any) -> Match:
+def opened(file: str, **options: Any) -> Layout:
     return read.open([file], ReadOptions(**options)).layout
 
 

@@ -102,9 +102,8 @@ def test_ids_in_several_columns_are_joined_together() -> None:
     outcomes(site, visit_id=visit)
     (found,) = read("f.csv", ReadOptions(label_file="labels.csv")).values()
     np.testing.assert_array_equal(found.outcomes, Y)
-    assert recognise("f.csv", ReadOptions(label_file="labels.csv")).companions == (
-        "outcomes of labels.csv, joined on id, visit_id",
-    )
+    described = recognise("f.csv", ReadOptions(label_file="labels.csv")).describe()
+    assert "  paired   outcomes of labels.csv, joined on id, visit_id" in described
 
 
 def test_columns_that_no_name_marks_as_ids_are_joined_when_they_are_named() -> None:
@@ -231,7 +230,10 @@ def test_ids_in_one_file_alone_are_no_join_and_the_reading_names_that_file(only:
     write(Path("f.csv"), pl.DataFrame({**(ids if only == "f.csv" else {}), "probability": P}))
     write(Path("labels.csv"), pl.DataFrame({**(ids if only != "f.csv" else {}), "label": Y}))
     options = ReadOptions(label_file="labels.csv")
-    assert recognise("f.csv", options).companions == (f"outcomes of labels.csv, aligned by row (only {only} has ids)",)
+    assert (
+        f"  paired   outcomes of labels.csv, aligned by row (only {only} has ids)"
+        in recognise("f.csv", options).describe()
+    )
     (found,) = read("f.csv", options).values()
     np.testing.assert_array_equal(found.outcomes, Y)
 
@@ -311,7 +313,7 @@ def test_weights_in_another_order_are_joined_on_the_id(ids: Any, kind: str) -> N
     options = ReadOptions(weight=f"w.{kind}")
     (found,) = read("f.csv", options).values()
     np.testing.assert_array_equal(found.weights, WEIGHT)
-    assert recognise("f.csv", options).companions == (f"weights of w.{kind}, joined on id",)
+    assert f"  paired   weights of w.{kind}, joined on id" in recognise("f.csv", options).describe()
     (some,) = read("f.csv", ReadOptions(weight=f"w.{kind}", where="y=1")).values()
     np.testing.assert_array_equal(some.weights, WEIGHT[Y == 1])
 
@@ -335,4 +337,4 @@ def test_weights_without_ids_are_aligned_by_row_and_the_reading_says_so() -> Non
     options = ReadOptions(weight="w.csv")
     (found,) = read("f.csv", options).values()
     np.testing.assert_array_equal(found.weights, WEIGHT)
-    assert recognise("f.csv", options).companions == ("weights of w.csv, aligned by row",)
+    assert "  paired   weights of w.csv, aligned by row" in recognise("f.csv", options).describe()

@@ -11,10 +11,11 @@ import polars as pl
 import pytest
 
 from veracity.inputs import Forecasts
-from veracity.read import Match, ReadOptions, read, recognise
+from veracity.read import Layout, ReadOptions, read, recognise
 from veracity.read import open as open_source
 from veracity.read.roles import event_of
 from veracity.records.findings import merge
+from veracity.records.layout import Cuts, Rejection, Unused
 
 
 def in_batches(source: Any, rows: int) -> list[Any]:
@@ -28,7 +29,7 @@ def wrote(folder: Path, text: str, name: str = "x.csv") -> Path:
     return path
 
 
-def one(path: Path, **options: Any) -> tuple[Match, Forecasts]:
+def one(path: Path, **options: Any) -> tuple[Layout, Forecasts]:
     reading = ReadOptions(**options)
     (f,) = read(path, reading).values()
     return recognise(path, reading), f
@@ -90,7 +91,7 @@ def test_cut_turns_measured_outcomes_into_classes(tmp_path: Path) -> None:
     text = "obs,p_0,p_1,p_2\n0.2,0.5,0.3,0.2\n0.21,0.1,0.8,0.1\n9,0.3,0.4,0.3\n4.4,0.2,0.2,0.6\n"
     layout, f = one(wrote(tmp_path, text), cut="0.2,4.4")
     np.testing.assert_array_equal(f.outcomes, [0, 1, 2, 1])
-    assert layout.outcome_note == "cut: ≤ 0.2 → 0, ≤ 4.4 → 1, above → 2"
+    assert layout.meaning == Cuts((0.2, 4.4), ("0", "1", "2"))
     _, binary = one(wrote(tmp_path, "obs,p\n0.1,0.5\n2.5,0.3\n1.5,0.2\n"), cut="1")
     np.testing.assert_array_equal(binary.outcomes, [0, 1, 1])
 
@@ -176,7 +177,7 @@ def test_model_column_gives_several_models_or_is_pooled(tmp_path: Path) -> None:
     again = wrote(tmp_path, text + "0,m,0,0.05\n")  # a model repeats a case: the column is left alone
     layout = recognise(again)
     assert layout.model_column is None
-    assert ("model", "rows of one model repeat a case") in layout.unused
+    assert Unused("model", Rejection.REPEATED) in layout.unused
 
 
 def test_top_layout_is_recognised(tmp_path: Path) -> None:
@@ -305,7 +306,7 @@ def test_columns_with_one_name(tmp_path: Path) -> None:
 
 def test_a_column_without_a_name(tmp_path: Path) -> None:
     layout = recognise(wrote(tmp_path, ",y,p\n0,0,0.2\n1,1,0.3\n2,0,0.7\n"))
-    assert layout.unused == (("column 1", ""),)
+    assert layout.unused == (Unused("column 1"),)
 
 
 def test_a_batch_of_missing_rows_is_counted(tmp_path: Path) -> None:

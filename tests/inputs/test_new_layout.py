@@ -15,7 +15,7 @@ ODDS = '''
 
 from veracity.inputs import prepare
 from veracity.read.build import numbers_in
-from veracity.read.match import Match
+from veracity.records.layout import Layout
 
 RULE = 6.5
 
@@ -23,7 +23,7 @@ RULE = 6.5
 def match(columns):
     odds = columns.first(("odds",), lambda c: c.numeric)
     won = columns.first(("won",), lambda c: c.two_valued)
-    return Match(((columns.model, (odds,)),), (0, 1), won, labels=("0", "1")) if odds and won else None
+    return Layout(((columns.model, (odds,)),), (0, 1), won, labels=("0", "1")) if odds and won else None
 
 
 def build(rows):

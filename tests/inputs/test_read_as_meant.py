@@ -13,6 +13,7 @@ from veracity import read
 from veracity.cli import run
 from veracity.inputs import Forecasts
 from veracity.options import ReadOptions
+from veracity.records.layout import Classes
 
 
 @pytest.fixture
@@ -175,7 +176,7 @@ def test_unconverted_columns_are_ignored(tmp_path: Path, monkeypatch: pytest.Mon
         for where in ((), ("site=a",)):
             layout = read.recognise(tmp_path / name, ReadOptions(where=where))
             assert layout.outcome == "died"
-            assert [c for c, _ in layout.unused] == ["site"]
+            assert [unused.column for unused in layout.unused] == ["site"]
 
 
 def test_models_that_repeat_a_case_are_read_together(tmp_path: Path) -> None:
@@ -196,7 +197,7 @@ def test_a_class_that_never_happened(tmp_path: Path) -> None:
         (tmp_path / "x.csv").write_text(csv(label=seen, **dict(zip(names, Q.T, strict=True))))
         layout = read.recognise(tmp_path / "x.csv")
         assert layout.classes == ("cat", "dog", "fox")
-        assert layout.outcome_note == "3 classes: cat dog fox (never: fox)"
+        assert layout.meaning == Classes(("cat", "dog", "fox"), never=("fox",))
 
 
 def test_rounding_above_one_can_be_rescaled(tmp_path: Path) -> None:

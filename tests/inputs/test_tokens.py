@@ -13,7 +13,7 @@ from veracity import assess
 from veracity.engines import Engine
 from veracity.engines._compare import count_paired
 from veracity.inputs import Forecasts
-from veracity.read import Match, ReadOptions, read, recognise
+from veracity.read import Layout, ReadOptions, read, recognise
 from veracity.read.pairing import Paired
 
 
@@ -23,7 +23,7 @@ def wrote(folder: Path, *rows: dict[str, Any], name: str = "x.jsonl") -> Path:
     return path
 
 
-def one(path: Path, **options: Any) -> tuple[Match, Forecasts]:
+def one(path: Path, **options: Any) -> tuple[Layout, Forecasts]:
     reading = ReadOptions(**options)
     (f,) = read(path, reading).values()
     return recognise(path, reading), f
@@ -214,7 +214,7 @@ def test_parts_of_one_set_keep_their_answers_apart(tmp_path: Path) -> None:
 
 def test_columns_with_a_role_are_used(tmp_path: Path) -> None:
     layout, _ = one(wrote(tmp_path, *harness([[[[-1.0, True]]]] * 3)), id="doc_id", group=("acc",))
-    assert [name for name, _ in layout.unused] == ["target", "doc.text"]
+    assert [unused.column for unused in layout.unused] == ["target", "doc.text"]
 
 
 def test_conditions_and_groups_of_answers(tmp_path: Path) -> None:

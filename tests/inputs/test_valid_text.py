@@ -147,7 +147,7 @@ def test_a_number_of_many_digits_is_a_class_or_refused_with_the_place(tmp_path: 
 
 def test_rows_without_any_value_are_left_out_and_said(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("y,p\n1,0.5\nNA,NA\n0,0.25\n")
-    assert "left out: 1 without any value" in str(recognise(tmp_path / "x.csv"))
+    assert "left out: 1 without any value" in recognise(tmp_path / "x.csv").describe()
 
 
 @pytest.mark.parametrize("options", [{"versus_rest": ("7",)}, {"cut": "nan"}])

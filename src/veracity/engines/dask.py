@@ -19,7 +19,7 @@ from distributed import Client, KilledWorker, default_client, get_worker
 from veracity.engines._sums import Job, merged
 from veracity.engines._worker import FAN, PartsDone, count, grouped, open_for_workers
 from veracity.inputs import Forecasts
-from veracity.read import Match, Part, ReadOptions, Source
+from veracity.read import Layout, Part, ReadOptions, Source
 from veracity.read.parts import source_of_frame
 from veracity.state.accumulator import Accumulator, Progress
 
@@ -38,7 +38,7 @@ def open(data: Any, reading: ReadOptions, how: Mapping[str, Any], options: Mappi
         head = data.head(SAMPLE, npartitions=-1, compute=True)
         return source_of_frame(head, reading, "dask dataframe", list(data.to_delayed()))
     if isinstance(data, (list, tuple)) and data and all(isinstance(d, (Delayed, Forecasts)) for d in data):
-        return Source(Match(()), reading, list(data))
+        return Source(Layout(()), reading, list(data))
     return open_for_workers(data, reading, how, options)
 
 

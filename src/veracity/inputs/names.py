@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,3 +67,14 @@ def number(x: Any) -> str:
 def many(n: int, what: str) -> str:
     """Return a number with its noun: "1 row", "2,000 rows"."""
     return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def run_of(columns: Sequence[str]) -> str:
+    """Return names of columns; a long list by its ends: p0…p9."""
+    return " ".join(columns) if len(columns) <= 6 else f"{columns[0]}…{columns[-1]}"
+
+
+def short(values: Sequence[Any], between: str = " ") -> str:
+    """Return all values, or the ends of a long list with its length."""
+    values = list(values)
+    return between.join(map(str, values)) if len(values) <= 12 else f"{values[0]}…{values[-1]} ({len(values)})"

@@ -17,13 +17,13 @@ from typing import Any
 import polars as pl
 
 from veracity.inputs import Forecasts
+from veracity.records.layout import Layout
 
 from ..options import ReadOptions
-from .match import Match
 from .parts import Part, Source, source_of_files, source_of_frame
 from .paths import File
 
-__all__ = ["Match", "Part", "ReadOptions", "Source", "frame", "frame_of", "open", "read", "recognise"]
+__all__ = ["Layout", "Part", "ReadOptions", "Source", "frame", "frame_of", "open", "read", "recognise"]
 
 
 def open(data: Any, options: ReadOptions | None = None, **how: Any) -> Source:
@@ -35,7 +35,7 @@ def open(data: Any, options: ReadOptions | None = None, **how: Any) -> Source:
     return source_of_frame(data, options)
 
 
-def recognise(data: Any, options: ReadOptions | None = None) -> Match:
+def recognise(data: Any, options: ReadOptions | None = None) -> Layout:
     """Return how the columns are understood; `.describe()` is the block that is printed."""
     return open(data, options).layout
 

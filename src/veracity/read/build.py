@@ -13,10 +13,10 @@ import polars as pl
 from veracity.inputs import Forecasts, Names, NothingLeft, check, prepare
 from veracity.inputs.names import listed
 from veracity.records.findings import Finding
+from veracity.records.layout import Layout
 
 from ..options import ReadOptions, canonical
 from . import layouts, strings
-from .match import Match
 from .roles import SENTINELS, VOID
 from .table import Table
 
@@ -35,7 +35,7 @@ class ModelRows:
     """
 
     table: Table
-    match: Match
+    match: Layout
     options: ReadOptions
     frame: pl.DataFrame
     model: str
@@ -174,7 +174,7 @@ class Builder:
     def __init__(
         self,
         table: Table,
-        match: Match,
+        match: Layout,
         options: ReadOptions,
         weights: Array = None,
         offset: int = 0,
@@ -233,7 +233,7 @@ class Builder:
 # -- batches of whole cases, for tables with several rows per case
 
 
-def whole_cases(table: Table, match: Match, columns: Sequence[str], size: int) -> Iterator[Batch]:
+def whole_cases(table: Table, match: Layout, columns: Sequence[str], size: int) -> Iterator[Batch]:
     """Yield batches of about `size` rows that end with a case; all rows at once where those of a case are apart."""
     keys = _keys(table, match) if "class" in match.roles and table.rows > size else None
     if keys is None:
@@ -260,7 +260,7 @@ def _joined(first: Batch, then: Batch) -> Batch:
     return first[0], numbers, pl.concat([first[2], then[2]], how="vertical_relaxed")
 
 
-def _keys(table: Table, match: Match) -> list[str] | None:
+def _keys(table: Table, match: Layout) -> list[str] | None:
     """Return the columns by which all rows of a case follow one another: those of the case, or with its model."""
     case = list(match.case)
     tried = [[match.model_column, *case], case] if match.model_column else [case]

@@ -33,7 +33,7 @@ class ClassSet:
     classes: tuple[str, ...]
     stem: str = ""
     model: str | None = None
-    why: str = ""
+    basis: str = ""
     scale: str = "probability"
 
     def ordered(self, classes: Iterable[str]) -> tuple[str, ...]:
@@ -77,8 +77,8 @@ def class_sets(
         if not sums and not (loosely and _meant(members, outcomes, outside, columns)):
             continue
         named = "columns named like the classes" if members in alike else f"columns {stem}<class>"
-        why = f"{named} (rule 5)" + (f"; rows sum to {sums}" if sums else "")
-        found[names] = ClassSet(names, classes, stem, None, why, own)
+        basis = f"{named} (rule 5)" + (f"; rows sum to {sums}" if sums else "")
+        found[names] = ClassSet(names, classes, stem, None, basis, own)
     sets = list(found.values())
     return [s for s in sets if not any(set(s.columns) < set(o.columns) for o in sets)]
 

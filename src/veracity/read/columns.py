@@ -8,9 +8,10 @@ from typing import Any
 
 import polars as pl
 
+from veracity.inputs.names import run_of
+
 from ..options import ReadOptions, canonical
 from . import roles
-from .match import run_of
 from .patterns import items_of, matching
 from .roles import Column
 from .suggest import Proposal, Refusal

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from veracity.inputs.names import run_of
+from veracity.records.layout import Layout
+
 from ..options import ReadOptions, canonical
 from .columns import Columns
-from .match import Match, run_of
 from .patterns import matching
 from .suggest import Proposal, flags
 
 USUAL = ReadOptions()
 
 
-def refuse_without_effect(columns: Columns, found: Match) -> None:
+def refuse_without_effect(columns: Columns, found: Layout) -> None:
     """Refuse the first option that the layout found does not use, with what may be meant instead."""
     options, table = columns.options, columns.table
     for name, has_effect, why, meant in _effects(columns, found):
@@ -26,7 +28,7 @@ def refuse_without_effect(columns: Columns, found: Match) -> None:
         raise columns.refuse(f"{given} has no effect: {why}.", *proposals, otherwise=f"leave {given} out")
 
 
-def _effects(columns: Columns, found: Match) -> list[tuple[str, bool, str, dict[str, dict[str, Any]]]]:
+def _effects(columns: Columns, found: Layout) -> list[tuple[str, bool, str, dict[str, dict[str, Any]]]]:
     """Return (option, whether it has an effect, why not, {when: what may be meant}) of options that a layout may not
     use. Those that depend on values (missing, soft) or that every layout uses are not among them.
     """

@@ -11,10 +11,10 @@ import polars as pl
 
 from veracity.inputs.names import listed, many
 from veracity.records import findings_of_input as of_input
+from veracity.records.layout import Companion, Layout
 
 from ..options import ReadOptions
 from . import roles
-from .match import Match
 from .roles import key_of
 from .table import Table
 
@@ -42,20 +42,14 @@ class Pairing:
     ids: pl.Series | None = None
     twice: str = ""
 
-    @property
-    def sentence(self) -> str:
-        """Return how the rows are paired, for the line that says what was read."""
-        how = f"joined on {', '.join(self.on)}" if self.on else "aligned by row"
-        only = f" (only {self.only} has ids)" if self.only else ""
-        return f"{self.held}s of {self.file}, {how}{only}"
-
     def taken(self, values: pl.Series) -> pl.Series:
         """Return the values of the second file in the order of the data; null where there is none."""
         return values if self.rows is None else values.gather(self.rows)
 
-    def joined_to(self, layout: Match, options: ReadOptions, table: Table) -> Match:
+    def joined_to(self, layout: Layout, options: ReadOptions, table: Table) -> Layout:
         """Return the layout with how the rows are paired; refuse ids that are foreign, or given twice in the data."""
-        layout = replace(layout, companions=(*layout.companions, self.sentence))
+        companion = Companion(self.held, self.file, self.on, self.only)
+        layout = replace(layout, companions=(*layout.companions, companion))
         if self.rows is None or self.ids is None:
             return layout
         several = options.id or options.cluster or layout.model_column or layout.undivided
@@ -77,7 +71,7 @@ class Pairing:
         if number:
             note = of_input.ForeignIds(number, self.size, held=self.held, file=self.file)
             findings = (*findings, note)
-        unused = tuple((name, why) for name, why in layout.unused if name not in self.on)
+        unused = tuple(unused for unused in layout.unused if unused.column not in self.on)
         return replace(layout, findings=findings, unused=unused, joined_on=self.on)
 
 

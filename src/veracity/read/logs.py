@@ -19,10 +19,11 @@ from typing import Any
 import polars as pl
 
 from veracity.records import findings_of_input as of_input
+from veracity.records.layout import Event
 
 from . import strings
-from .match import of_picks
 from .paths import Scratch
+from .picks import PICK_WAS_RIGHT, of_picks
 from .rows import Row, Rows, Spool, flat, flattened, loads, of_likelihoods
 from .table import Table
 
@@ -149,8 +150,9 @@ def _stated(samples: Callable[[], Iterator[dict[str, Any]]], shown: str) -> Tabl
             "  run the evaluation with --logprobs --top-logprobs 20, or ask the model for its confidence"
         )
     spoken = of_input.VerbalConfidence(spool.rows - silent, spool.rows, column="confidence")
-    note, why = "event = the answer was scored as right", "confidence that the answer states (rule 1)"
-    picks = of_picks("", "confidence", "correct", spoken, outcome_note=note, why=why, **PICKED)
+    event = Event(("the answer was scored as right",), obvious=True)
+    basis = "confidence that the answer states (rule 1)"
+    picks = of_picks("", "confidence", "correct", spoken, meaning=event, basis=basis, **PICKED)
     return spool.table(shown, picks)
 
 
@@ -189,8 +191,10 @@ def table_of_stats(document: list[dict[str, Any]], shown: str) -> Table:
         kept["perturbation"] = perturbation.get("name") if isinstance(perturbation, dict) else None
         spool.add(kept | stats)
     if {"max_prob", "exact_match"} <= names:
-        note, why = "event = the pick was right", "max_prob, the confidence of the pick (rule 1)"
-        return spool.table(shown, of_picks("", "max_prob", "exact_match", outcome_note=note, why=why, **PICKED))
+        basis = "max_prob, the confidence of the pick (rule 1)"
+        return spool.table(
+            shown, of_picks("", "max_prob", "exact_match", meaning=PICK_WAS_RIGHT, basis=basis, **PICKED)
+        )
     if "logprob" in names:
         return spool.table(shown, of_likelihoods("logprob", "each text"))
     raise ValueError(

@@ -25,7 +25,8 @@ from .files import is_parquet, parquet_rows
 from .suggest import quoted
 
 if TYPE_CHECKING:
-    from .match import Match
+    from veracity.records.layout import Layout
+
     from .parts import Batch, Part, Source
 
 Keys = NDArray[np.uint64]
@@ -144,7 +145,7 @@ class Paired:
     def parts(self) -> list[Part]:
         return self._parts
 
-    def layout_of(self, model: str) -> Match:
+    def layout_of(self, model: str) -> Layout:
         return self.sources[self.models[model][0]].layout
 
     @property
@@ -155,7 +156,7 @@ class Paired:
     @property
     def name_a_case(self) -> str:
         """Return the remedy where cases cannot be paired: the option, with a column that may identify them."""
-        unused = [[name for name, _ in source.layout.unused] for source in self.sources.values()]
+        unused = [[name for name, *_ in source.layout.unused] for source in self.sources.values()]
         ids = [n for n in unused[0] if roles.is_id(n) and all(n in others for others in unused)]
         return f"  name the column that identifies a case:  --id {quoted(ids[0]) if ids else 'COL'}"
 

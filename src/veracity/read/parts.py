@@ -6,7 +6,6 @@ Memory is bounded by a few batches, however many rows there are. A small file is
 from __future__ import annotations
 
 import itertools
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -22,12 +21,12 @@ from veracity.inputs.arguments import texts_of_times
 from veracity.inputs.names import many
 from veracity.records.findings import Finding, merge
 from veracity.records.findings_of_input import without_empty
+from veracity.records.layout import Event, Layout
 
 from ..options import ReadOptions
 from .build import Builder
 from .files import WeightsFile, is_parquet, pairing_of, parquet_rows, rows_of_parquet, table_of, weights_file
 from .frames import polars_frame
-from .match import Match
 from .pairing import joined
 from .paths import File, listed, stem
 from .recognition import attempt, recognise
@@ -91,7 +90,7 @@ class Source:
 
     def __init__(
         self,
-        layout: Match,
+        layout: Layout,
         options: ReadOptions,
         parts: Any,
         table: Table | None = None,
@@ -115,7 +114,7 @@ class Source:
     def models(self) -> tuple[str, ...]:
         return self.layout.named_models
 
-    def layout_of(self, model: str) -> Match:
+    def layout_of(self, model: str) -> Layout:
         return self.layout
 
     @property
@@ -129,7 +128,7 @@ class Source:
         if self._table is None or not self._table.whole:
             return bool(self.layout.unused)
         sample = self._table.sample
-        return any(may_be_outcome(sample[name], self.layout.classes) for name, _ in self.layout.unused)
+        return any(may_be_outcome(sample[name], self.layout.classes) for name, *_ in self.layout.unused)
 
     @property
     def in_place(self) -> bool:
@@ -297,16 +296,18 @@ def source_of_files(data: Any, options: ReadOptions, *, cut: int | None = None, 
         layout = pairing.joined_to(layout, options, table) if pairing else layout
     if len(files) > 1:
         _refuse_models(files, table, layout, options)
-        note = re.sub(r" \([\d,]+ of [\d,]+\)$", "", layout.outcome_note)  # counts of one file
+        meaning = layout.meaning
+        if isinstance(meaning, Event):  # its counts are those of one file
+            meaning = replace(meaning, count=None)
         names, rows = tuple(file.name for file in files), _rows(files)
-        layout = replace(layout, files=names, rows=rows, class_counts=(), outcome_note=note)
+        layout = replace(layout, files=names, rows=rows, class_counts=(), meaning=meaning)
     parts = [Part(str(file.path), file=file.name) for file in files]
     if cut is not None and not layout.undivided and not options.label_file:
         parts = [piece for part in parts for piece in _cut(part, cut)]
     return Source(layout, options, parts, table, weights, keep=files)
 
 
-def _refuse_models(files: Sequence[File], first: Table, layout: Match, options: ReadOptions) -> None:
+def _refuse_models(files: Sequence[File], first: Table, layout: Layout, options: ReadOptions) -> None:
     """Refuse two files that hold the same cases: parts of one set have different ones."""
     if options.model or layout.model_column or not layout.outcome or first.path == files[1].path:
         return

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from veracity.inputs import check
-from veracity.inputs.names import many
+from veracity.inputs.names import many, run_of
 from veracity.records import findings_of_input as of_input
+from veracity.records.layout import Layout, Rejection, Remark, Unused
 
 from ..options import ReadOptions, canonical
 from . import layouts, roles, unlabelled
@@ -17,7 +18,6 @@ from .classes import given_sets
 from .columns import Columns
 from .effects import refuse_without_effect
 from .files import table_of
-from .match import Match, run_of
 from .patterns import items_of
 from .refusals import is_decided, refuse_missing
 from .roles import Column
@@ -31,7 +31,7 @@ REPEATED = 0.1  # share of rows with an equal value elsewhere from which rows lo
 TRIED_ROWS, TRIED_ENTRIES, TRIED_FEWEST = 20_000, 2_000_000, 200  # of a proposal before it is printed
 
 
-def recognise(table: Table, options: ReadOptions, model: str) -> Match:
+def recognise(table: Table, options: ReadOptions, model: str) -> Layout:
     """Return how the columns of a table are understood; `model`: a name where the table holds only one."""
     try:
         return _recognised(table, options, model)
@@ -57,7 +57,7 @@ def attempt(table: Table, options: ReadOptions, model: str) -> None:
             check(forecasts)
 
 
-def _recognised(table: Table, options: ReadOptions, model: str) -> Match:
+def _recognised(table: Table, options: ReadOptions, model: str) -> Layout:
     # Separate events are a group that has no column.
     by_event = "event" in options.group and "event" not in table.columns
     if by_event:
@@ -80,10 +80,10 @@ def _recognised(table: Table, options: ReadOptions, model: str) -> Match:
     if percent:
         count = sum(table.sample[c].count() for c in percent)
         found = replace(found, findings=(*found.findings, of_input.PercentSigns(count)))
-    return replace(found, files=(table.name,), facts=table.facts, rows=table.rows)
+    return replace(found, files=(table.name,), format=table.format, rows=table.rows)
 
 
-def _match(columns: Columns) -> Match:
+def _match(columns: Columns) -> Layout:
     asked, preset = iter(_asked(columns).items()), columns.table.preset
     models = () if preset is None else tuple((columns.model, names) for _, names in preset.models)
     for name, layout in asked:
@@ -106,7 +106,7 @@ def _match(columns: Columns) -> Match:
     )
 
 
-def _with_spoken(table: Table, options: ReadOptions, found: Match) -> Match:
+def _with_spoken(table: Table, options: ReadOptions, found: Layout) -> Layout:
     """Add the findings about confidences in words; other values are refused, or counted and left out."""
     for name in (name for name in found.forecasts if name in table.said):
         said = table.said[name]
@@ -130,7 +130,7 @@ def _with_spoken(table: Table, options: ReadOptions, found: Match) -> Match:
     return found
 
 
-def _is_sane(columns: Columns, found: Match) -> bool:
+def _is_sane(columns: Columns, found: Layout) -> bool:
     """Whether the forecasts are numbers in columns of their own."""
     numeric = all(name in columns.all and columns.all[name].numeric for name in found.forecasts)
     return numeric and not {found.outcome, *found.outcomes} & set(found.forecasts)
@@ -151,7 +151,7 @@ def _asked(columns: Columns) -> dict[str, Any]:
     return picks | (only or known)
 
 
-def _refuse_rival(columns: Columns, found: Match, later: Iterable[tuple[str, Any]]) -> None:
+def _refuse_rival(columns: Columns, found: Layout, later: Iterable[tuple[str, Any]]) -> None:
     """Refuse if the columns left over are a second complete reading: only the user can choose."""
     rest = columns.without(found.columns)
     for _, layout in later:
@@ -170,7 +170,7 @@ def _refuse_rival(columns: Columns, found: Match, later: Iterable[tuple[str, Any
             )
 
 
-def _refuse_namesakes(columns: Columns, found: Match) -> None:
+def _refuse_namesakes(columns: Columns, found: Layout) -> None:
     """Refuse a forecast or an outcome that shares its name with another column, unless an option names it."""
     options, same = columns.options, columns.table.same
     named = {options.label, *items_of(options.positive_proba or "", ()), *items_of(options.proba or "", ())}
@@ -187,7 +187,7 @@ def _refuse_namesakes(columns: Columns, found: Match) -> None:
             )
 
 
-def _in_order(columns: Columns, found: Match) -> Match:
+def _in_order(columns: Columns, found: Layout) -> Layout:
     """Return one column per class in the order of the options, where the layout has not done so."""
     order, classes = (
         [canonical(c) for c in columns.options.order],
@@ -204,24 +204,26 @@ def _in_order(columns: Columns, found: Match) -> Match:
     return replace(found, models=models, **changed)
 
 
-def _with_remarks(columns: Columns, found: Match) -> Match:
+def _with_remarks(columns: Columns, found: Layout) -> Layout:
     """Add the columns that are not used, with remarks, and the number of cases of each class."""
     used = {*found.columns, *columns.options.given}
-    unused, remark = [], ""
+    unused: list[Unused] = []
+    remark: Remark | None = None
     for name, column in columns.all.items():
         if name in used:
             continue
-        why = "looks like a predicted label" if columns.is_pick(column) and column.labels else ""
+        pick = columns.is_pick(column) and bool(column.labels)
         twin = _percent_of(columns, column, found)
-        if not why and _is_rejected(columns, column, found):
-            remark = f"the forecast separates {name} perfectly: not taken for the outcome"
+        if not pick and _is_rejected(columns, column, found):
+            remark = Remark(name)
         if column.key in roles.WEIGHTS and not columns.options.weight:
-            remark = f"{name} is not used as case weights ({columns.option('weight', name)} would)"
-        unused.append((name, f"looks like `{twin}` in percent" if twin else why))
+            remark = Remark(name, columns.option("weight", name))
+        reason = Rejection.PERCENT if twin else Rejection.PICK if pick else None
+        unused.append(Unused(name, reason, twin or ""))
     return replace(found, unused=tuple(unused), remark=remark, class_counts=_class_counts(columns, found))
 
 
-def _is_rejected(columns: Columns, column: Column, found: Match) -> bool:
+def _is_rejected(columns: Columns, column: Column, found: Layout) -> bool:
     """Whether a column could be the outcome, had it not been made from the forecasts."""
     guessed = found.outcome and not columns.options.label and len(found.classes) == 2 and not found.derived
     if not guessed or not column.two_valued or column.no_label:
@@ -229,7 +231,7 @@ def _is_rejected(columns: Columns, column: Column, found: Match) -> bool:
     return is_decided(columns, column, [own[-1] for _, own in found.models])
 
 
-def _class_counts(columns: Columns, found: Match) -> tuple[tuple[str, int], ...]:
+def _class_counts(columns: Columns, found: Layout) -> tuple[tuple[str, int], ...]:
     few = bool(found.outcome) and len(found.labels) <= 4 and not found.undivided
     if not columns.table.whole or not few or columns.options.cut:
         return ()
@@ -240,7 +242,7 @@ def _class_counts(columns: Columns, found: Match) -> tuple[tuple[str, int], ...]
     return tuple(sorted((label, seen.get(label, 0)) for label in found.labels))
 
 
-def _percent_of(columns: Columns, column: Column, found: Match) -> str | None:
+def _percent_of(columns: Columns, column: Column, found: Layout) -> str | None:
     """Return the forecast column of which another holds the percentages."""
     if not column.numeric or column.high <= 1:
         return None
@@ -253,7 +255,7 @@ def _percent_of(columns: Columns, column: Column, found: Match) -> str | None:
     return None
 
 
-def _with_models(columns: Columns, found: Match) -> Match:
+def _with_models(columns: Columns, found: Layout) -> Layout:
     """Add the model column, unless rows of one model repeat a case."""
     options, table = columns.options, columns.table
     if not found.may_have_models or len(found.models) > 1:
@@ -264,16 +266,15 @@ def _with_models(columns: Columns, found: Match) -> Match:
     if not options.model and not options.id and table.whole:
         rest = [c for c in columns.all if c not in found.columns]
         if table.sample.select(rest).is_duplicated().any():
-            repeats = "rows of one model repeat a case"
-            unused = tuple((c, repeats if c == column else why) for c, why in found.unused)
+            unused = tuple(Unused(u.column, Rejection.REPEATED) if u.column == column else u for u in found.unused)
             return replace(found, unused=unused)
-    unused = tuple((c, why) for c, why in found.unused if options.id and c != column)
+    unused = tuple(u for u in found.unused if options.id and u.column != column)
     models = tuple((name, found.forecasts) for name in columns.model_names(column))
     case = columns.case_columns([*found.columns, column])
     return replace(found, models=models, model_column=column, case=case, unused=unused)
 
 
-def _with_dependence(columns: Columns, found: Match) -> Match:
+def _with_dependence(columns: Columns, found: Layout) -> Layout:
     """Add the finding that rows look dependent: a column named like a unit or a date repeats its values."""
     options, sample = columns.options, columns.table.sample
     several = found.undivided or found.stacked or found.shares_only or "n" in found.roles or options.count
@@ -303,7 +304,7 @@ def _with_dependence(columns: Columns, found: Match) -> Match:
     return found
 
 
-def _with_separation(columns: Columns, found: Match) -> Match:
+def _with_separation(columns: Columns, found: Layout) -> Layout:
     """Add the finding that the forecast tells the outcomes apart in every row: they may be predictions."""
     options, name = columns.options, str(found.outcome)
     special = found.derived or found.undivided or found.stacked or "pick" in found.roles or "events" in found.roles
@@ -321,7 +322,7 @@ def _with_separation(columns: Columns, found: Match) -> Match:
     return found
 
 
-def _with_extras(columns: Columns, found: Match) -> Match:
+def _with_extras(columns: Columns, found: Layout) -> Layout:
     """Add the columns of the case and of the true probabilities."""
     options = columns.options
     found = found if found.case else replace(found, case=options.id)

@@ -8,12 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from veracity.inputs.names import listed
+from veracity.inputs.names import listed, run_of, short
 
 from . import roles
 from .classes import ClassSet
 from .columns import Columns
-from .match import run_of, short
 from .roles import Column
 from .suggest import FEW, Agreement, Proposal, Refusal, agreement, placeholder, separation
 

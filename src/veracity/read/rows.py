@@ -13,9 +13,9 @@ import polars as pl
 
 from veracity.records import findings_of_input as of_input
 from veracity.records.findings import Finding
+from veracity.records.layout import Layout
 
 from . import layouts
-from .match import Match
 from .paths import Scratch
 from .table import ROW, SLICE, SLICES, Table
 
@@ -77,7 +77,7 @@ class Spool:
             frame_of(self._held).write_parquet(self._files[-1].path)
             self._held = []
 
-    def table(self, shown: str, preset: Match, numbered: bool = False) -> Table:
+    def table(self, shown: str, preset: Layout, numbered: bool = False) -> Table:
         """Return all rows as a table; numbered: a column ROW tells the row of the file."""
         last = frame_of(self._held) if self._held or not self._files else None
         frames = [pl.scan_parquet(file.path) for file in self._files] + ([last.lazy()] if last is not None else [])
@@ -165,10 +165,10 @@ def likelihoods(rows: Rows, shown: str, key: str) -> Table:
     return spool.table(shown, of_likelihoods(key, "the right answer only"))
 
 
-def of_likelihoods(key: str, text: str) -> Match:
+def of_likelihoods(key: str, text: str) -> Layout:
     """Return the match of a column of log-likelihoods of whole texts."""
-    why = f"log-likelihood of {text} (rule 1): it cannot be compared with frequencies"
-    return Match((("", (key,)),), scale="log", layout="realised", why=why, findings=(of_input.SummedTokens(),))
+    basis = f"log-likelihood of {text} (rule 1): it cannot be compared with frequencies"
+    return Layout((("", (key,)),), scale="log", layout="realised", basis=basis, findings=(of_input.SummedTokens(),))
 
 
 # -------------------------------------------------------------------- one log-probability of each token
@@ -271,11 +271,12 @@ def tokens(rows: Rows, shown: str, key: str) -> Table:
     findings += [of_input.OwnTokens()] if key.endswith("content") else []
     findings += [of_input.StandIns(stand_ins, spool.rows)] if stand_ins else []
     findings += [of_input.OtherTokens(alternatives, total)] if alternatives else []
-    match = Match(
+    match = Layout(
         (("", (key,)),),
         # probabilities under a name of logarithms are taken as what they are; none is below 0, and not all are 0
         scale="probability" if above and not below else "log",
-        why=f"log-probability of each token (rule 8): {answers:,} answers, {spool.rows:,} tokens; the unit is a token",
+        basis=f"log-probability of each token (rule 8): {answers:,} answers, {spool.rows:,} tokens; the unit is a "
+        "token",
         findings=tuple(findings),
     )
     return spool.table(shown, match, numbered=True)

@@ -15,10 +15,10 @@ import polars as pl
 
 from veracity.inputs import Names
 from veracity.inputs.names import listed
+from veracity.records.layout import Format, Layout
 
 from ..options import ReadOptions
 from . import strings
-from .match import Match
 from .paths import KNOWN, extension, stem
 from .patterns import nearest
 from .roles import IDS, key_of
@@ -58,7 +58,7 @@ class Table:
     rows: int
     sample: pl.DataFrame
     whole: bool
-    facts: tuple[str, ...] = ()
+    format: Format = field(default_factory=Format)
     kinds: dict[str, str] = field(default_factory=dict)
     numbered: bool = False  # the lazy frame has a column ROW
     before: int = 0  # rows before --where left some out; 0: none were left out
@@ -72,7 +72,7 @@ class Table:
     labels: str = ""  # the column of outcomes from a file of their own
     pairing: Pairing | None = None  # how they are paired with the rows
     nested: tuple[str, ...] = ()  # keys of JSON lines whose values are lists or objects: not read
-    preset: Match | None = None  # nested JSON is understood while it is flattened
+    preset: Layout | None = None  # nested JSON is understood while it is flattened
     declared: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # columns with an order of their categories
     columnar: int = 0  # rows of the file, where rows and columns can be read without the others
     written: Callable[[], pl.DataFrame] | None = None  # all rows of a short text, letter by letter
@@ -226,7 +226,7 @@ def same_columns(table: Table, columns: Sequence[str], first: str) -> None:
         )
 
 
-def same_cases(first: Table, second: Table, layout: Match) -> bool:
+def same_cases(first: Table, second: Table, layout: Layout) -> bool:
     """Whether two tables hold the same cases: the same ids or, row by row, the same outcomes and other columns."""
     a, b = first.sample, second.sample
     ids = [c for c in first.columns if key_of(c) in IDS and a[c].n_unique() == a.height and b[c].n_unique() == b.height]
@@ -329,7 +329,7 @@ class Passthrough:
     numbers: Any
 
     @staticmethod
-    def types(tables: Sequence[Table], match: Match, options: ReadOptions, *, every: bool) -> dict[str, Any]:
+    def types(tables: Sequence[Table], match: Layout, options: ReadOptions, *, every: bool) -> dict[str, Any]:
         """Return the columns to be copied with their types: text where files do not agree, or where all is missing.
 
         `every`: all columns of the files, not only those that are neither outcome nor forecast.

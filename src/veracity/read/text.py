@@ -9,7 +9,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from pathlib import Path
 import polars as pl
 
 from veracity.inputs.names import many
+from veracity.records.layout import Format
 
 from ..options import ReadOptions
 from .limits import GZIP, ZSTD, require_few_columns
@@ -45,7 +46,7 @@ class Dialect:
     encoding: str
     delimiter: str | None
     skip: int  # lines before the header
-    facts: tuple[str, ...]
+    format: Format
     rewrite: bool  # polars cannot read it as it is
     header: tuple[str, ...] = ()  # names of all columns
     unnamed: bool = False  # the first column has no name, as R writes the names of rows
@@ -53,7 +54,7 @@ class Dialect:
 
 def _dialect(path: Path, shown: str) -> Dialect:
     head = _head(path)
-    encoding, facts = _encoding(head)
+    encoding, shown_encoding = _encoding(head)
     if head[:4] == b"PAR1" or (b"\0" in head and not encoding.startswith(("utf-16", "utf-32"))):
         kinds = "a CSV, Parquet, Arrow, JSON lines or npz file with the ending of its kind"
         raise ValueError(f"{shown}: not a text file\n  give {kinds}")
@@ -66,15 +67,12 @@ def _dialect(path: Path, shown: str) -> Dialect:
     if not body.strip(" \n\x1a"):
         raise ValueError(f"{shown}: the file is empty\n  it needs a line of column names and at least one row")
     delimiter = given[1] if given else _delimiter(body, cut, shown)
-    if delimiter:
-        facts = ("delimiter " + {"\t": "tab", " ": "blanks"}.get(delimiter, f'"{delimiter}"'), *facts)
-    if skip and not given:
-        facts = (*facts, f"{many(skip, 'comment line')} skipped")
+    written = Format(delimiter, shown_encoding, 0 if given else skip)
     old_macintosh = b"\r" in head and b"\n" not in head
     rewrite = old_macintosh or delimiter == " " or encoding not in ("utf-8", "utf-8-sig")
     records = _records(body, delimiter or ONE_COLUMN, cut)
     header, unnamed = records[0] if records else [], _has_names_of_rows(records)
-    return Dialect(encoding, delimiter, skip, facts, rewrite, ("", *header) if unnamed else tuple(header), unnamed)
+    return Dialect(encoding, delimiter, skip, written, rewrite, ("", *header) if unnamed else tuple(header), unnamed)
 
 
 def _comments(lines: list[str]) -> int:
@@ -120,7 +118,7 @@ def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
     header = not reading.no_header
     named = {reading.positive, *reading.order, *reading.versus_rest}  # classes, also words for a missing value
     dialect = _dialect(path, shown)
-    delimiter, skip, facts, keep = dialect.delimiter, dialect.skip, dialect.facts, None
+    delimiter, skip, keep = dialect.delimiter, dialect.skip, None
     if dialect.rewrite:
         keep = _rewritten(path, shown, dialect)
         path, skip = keep.path, 0
@@ -157,13 +155,12 @@ def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
     full = [c for c in full if c in names]
     filled = set(full)
     empty = [c for c in names if c not in filled and bare_names[c]]
-    facts = (*facts, f"empty: {', '.join(names[c] for c in empty[:6])}") if empty else facts
     blanks = bool(raw.head(1000).select(pl.any_horizontal(pl.all().str.contains(r"^\s|\s$")).any()).item())
     clean = [(bare(pl.col(c), missing) if blanks else pl.col(c)).alias(names[c]) for c in full]
     raw = raw.select(clean)
     kinds = {c: kind_of(bare(raw[c]) if classes else raw[c], delimiter != ",") for c in raw.columns}
-    if any("comma" in kind for kind in kinds.values()):
-        facts = (*facts, "decimal comma")
+    comma = any("comma" in kind for kind in kinds.values())
+    told = replace(dialect.format, empty=tuple(names[c] for c in empty), decimal_comma=comma)
 
     def as_written() -> pl.DataFrame:
         return scan().select(pl.col(c).alias(names[c]) for c in full).collect()
@@ -174,7 +171,7 @@ def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
     converted = frozenset(name for name, kind in kinds.items() if kind != "text" and not small)
     table = Table(
         # in one scan, so that what is missing stays empty
-        *(shown, "file", with_given(lazy, converted), tuple(raw.columns), 0, pl.DataFrame(), small, facts, kinds),
+        *(shown, "file", with_given(lazy, converted), tuple(raw.columns), 0, pl.DataFrame(), small, told, kinds),
         numbered=True,
         keep=keep,
         empty=tuple(names[c] for c in empty),
@@ -190,7 +187,7 @@ def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
     if small and table.rows < raw.height:  # rows of words for "missing", unlike empty ones, are not left out in silence
         without = as_written().filter(pl.any_horizontal(pl.all().is_not_null())).height - table.rows
     if without:
-        table.facts = (*table.facts, f"left out: {without:,} without any value")
+        table.format = replace(table.format, blank_rows=without)
     return table
 
 
@@ -243,20 +240,21 @@ def first_byte(path: Path) -> bytes:
     return _head(path).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
 
 
-def _encoding(head: bytes) -> tuple[str, tuple[str, ...]]:
+def _encoding(head: bytes) -> tuple[str, str]:
+    """Return the encoding, and how it is called where that is worth telling."""
     for mark, name in MARKS.items():
         if head.startswith(mark):
-            return name, (name.upper(),)
+            return name, name.upper()
     for zeros, name in ((1, "utf-16-le"), (0, "utf-16-be")):
         if len(head) > 8 and set(head[zeros:16:2]) == {0} and 0 not in head[1 - zeros : 16 : 2]:
-            return name, ("UTF-16",)
+            return name, "UTF-16"
     if head[:3] == b"\xef\xbb\xbf":
-        return "utf-8-sig", ()
+        return "utf-8-sig", ""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head, final=len(head) < _HEAD)  # the last letter may be cut
-        return "utf-8", ()
+        return "utf-8", ""
     except UnicodeDecodeError:
-        return "cp1252", ("Windows-1252",)
+        return "cp1252", "Windows-1252"
 
 
 def _delimiter(body: str, cut: bool, shown: str) -> str | None:

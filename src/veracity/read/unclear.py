@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 
 from veracity.inputs import Forecasts, check
+from veracity.inputs.names import run_of
+from veracity.words.layout import empty_columns
 
 from . import roles
 from .classes import DIGITS, class_sets, with_stem
 from .columns import Columns
-from .match import run_of
 from .refusals import (
     LABELS,
     agreement_of,
@@ -264,7 +265,7 @@ def _one_column(columns: Columns) -> ValueError:
     weights = table.style == "file" and only.key in roles.WEIGHTS
     no = "no outcome" if only.within and not weights else "no outcome and no probability"
     no = "no probability" if only.key in roles.OUTCOMES else no
-    empty = next((f" ({fact})" for fact in table.facts if fact.startswith("empty")), "")
+    empty = f" ({empty_columns(table.format)})" if table.format.empty else ""
     if beside and only.within and not weights:
         return columns.refuse(f"one column `{only.name}`, {no}.", *beside)
     what = f"nothing to assess in {table.name}: one column `{only.name}`, {no}{empty}."

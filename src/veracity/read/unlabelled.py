@@ -8,11 +8,12 @@ from typing import Any
 
 import polars as pl
 
+from veracity.records.layout import Layout, Unused
+
 from ..options import READING, ReadOptions, canonical
 from . import roles
 from .classes import ClassSet, class_sets, given_sets
 from .columns import Columns
-from .match import Match
 from .patterns import items_of, matching
 
 UNLABELLED = [name for name, option in READING.items() if option.unlabelled]
@@ -31,7 +32,7 @@ def options_without_outcomes(options: ReadOptions, classes: Sequence[Any] | None
     return replace(options, labelled=False, order=names, id=())
 
 
-def options_of_forecasts(options: ReadOptions, match: Match) -> ReadOptions | None:
+def options_of_forecasts(options: ReadOptions, match: Layout) -> ReadOptions | None:
     """Return the options for the forecasts of a match whatever their outcomes; None if a row is not one forecast."""
     if not match.row_is_forecast:
         return None
@@ -43,7 +44,7 @@ def options_of_forecasts(options: ReadOptions, match: Match) -> ReadOptions | No
     return ReadOptions(labelled=False, **given)
 
 
-def match(columns: Columns) -> Match:
+def match(columns: Columns) -> Layout:
     """Return the columns of the forecasts. Names of outcomes among the others raise, unless the forecasts are given."""
     table, options = columns.table, columns.options
     found = _forecasts(columns, tuple(canonical(name) for name in options.order))
@@ -51,12 +52,12 @@ def match(columns: Columns) -> Match:
     given = options.proba or options.positive_proba
     if found is None or (not given and any(roles.key_of(c) in roles.OUTCOMES for c in others)):
         raise NoForecasts(f"{table.name}: no rows of probabilities")
-    return Match(
+    return Layout(
         ((columns.model, found.columns),),
         found.classes,
         layout="binary" if len(found.columns) == 1 else "wide",
         scale=options.scale or "probability",
-        unused=tuple((name, "") for name in others),
+        unused=tuple(map(Unused, others)),
         labelled=False,
     )
 

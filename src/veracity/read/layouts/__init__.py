@@ -3,7 +3,7 @@
 A layout is a module with
 
     RULE                        its place in the order of precedence; `recognition` asks lower numbers first
-    match(columns)              a `Match` if the columns have this layout, else None; raises ValueError with a ready
+    match(columns)              a `Layout` if the columns have this layout, else None; raises ValueError with a ready
                                 command if they nearly have it
     build(rows)                 the `Forecasts` of the rows of one model
     OPTION                      (optional) the option that only this layout takes: given, no other layout is asked

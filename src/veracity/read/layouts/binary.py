@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from veracity.inputs import Forecasts
+from veracity.inputs.names import run_of, short
+from veracity.records.layout import Event, Layout
 
 from ...options import canonical
 from .. import roles
 from ..build import ModelRows, prepared
 from ..columns import Columns
-from ..match import Match, run_of, short
 from ..patterns import labels_of
 from ..refusals import (
     is_decided,
@@ -30,19 +32,19 @@ RULE, OPTION = 7, "positive_proba"
 OBVIOUS = ("1", "true")  # events that need no mention
 
 
-def match(columns: Columns) -> Match | None:
+def match(columns: Columns) -> Layout | None:
     """An outcome by name and probability columns; without a known name, the only two columns that can be these."""
     if columns.options.positive_proba:
         given = [c for _, _, c in columns.matched("positive_proba", columns.options.positive_proba)]
-        return event(columns, outcome_for(columns, given), given)
+        return event_layout(columns, outcome_for(columns, given), given)
     own = _own_probability(columns)
     if own is not None:
-        return event(columns, own[0], [own[1]])
+        return event_layout(columns, own[0], [own[1]])
     outcome = named_outcome(columns)
     forecasts = _event_columns(columns, outcome)
     if outcome is not None:
         refuse_realised(columns, outcome, forecasts)
-        return event(columns, outcome, forecasts) if forecasts else None
+        return event_layout(columns, outcome, forecasts) if forecasts else None
     if len(forecasts) != 1 or len(columns.where(lambda c: c.probability)) > 1:
         return None
     _refuse_other_outcome(columns, forecasts)
@@ -51,7 +53,7 @@ def match(columns: Columns) -> Match | None:
     two = _two_valued(columns, forecasts)
     if len(two) == 1:
         _refuse_names_for_one_another(columns, two[0], forecasts[0])
-        return event(columns, two[0].name, forecasts) if related(columns, two[0], forecasts) else None
+        return event_layout(columns, two[0].name, forecasts) if related(columns, two[0], forecasts) else None
     if two:
         raise two_outcomes(columns, two, forecasts)
     several = columns.where(lambda c: _few_labels(columns, c), forecasts)
@@ -64,7 +66,7 @@ def build(rows: ModelRows) -> Forecasts:
     return prepared(rows, rows.outcomes())
 
 
-def event(columns: Columns, outcome: str, forecasts: Sequence[str]) -> Match:
+def event_layout(columns: Columns, outcome: str, forecasts: Sequence[str]) -> Layout:
     """Return the match of an outcome and its probability columns, one model per column."""
     options, column = columns.options, columns.all[outcome]
     labels: tuple[str, ...] = ("0", "1")
@@ -72,7 +74,7 @@ def event(columns: Columns, outcome: str, forecasts: Sequence[str]) -> Match:
     if options.cut:
         if len(options.cut) != 1:
             raise columns.error(f"{len(options.cut)} limits for one probability column.", "one limit makes two classes")
-        note = f"event = above {options.cut[0]:g}"
+        event = Event(above=options.cut[0])
     elif options.versus_rest:
         void = void_outcomes(columns, column)
         if void is not None:
@@ -80,29 +82,28 @@ def event(columns: Columns, outcome: str, forecasts: Sequence[str]) -> Match:
         if len(column.labels) > 1 and not {canonical(v) for v in options.versus_rest} & set(column.labels):
             held, chosen = " ".join(column.labels[:6]), ", ".join(options.versus_rest)
             raise columns.error(f"outcome `{outcome}` holds {held}, not {chosen}.", "name the value that is the event")
-        note = f"event = {' or '.join(options.versus_rest)}"
+        event = Event(options.versus_rest)
     elif column.fractions or (column.numeric and set(column.labels) <= {"0", "1"} and options.positive is None):
-        note = "event = 1"
+        event = Event(("1",))
     else:
         labels = _event_last(columns, column, forecasts[0])
-        classes, note = labels_of(labels), f"event = {labels[1]}"
-    shown = "" if labels[1].lower() in OBVIOUS else note
+        classes, event = labels_of(labels), Event((labels[1],))
+    event = replace(event, obvious=labels[1].lower() in OBVIOUS)
     if columns.table.whole and not column.fractions and not options.cut and not options.versus_rest:
-        note += f" ({column.times.get(labels[1], 0):,} of {column.present.len():,})"
+        event = replace(event, count=column.times.get(labels[1], 0), total=column.present.len())
     one = len(forecasts) == 1
     words = set(roles.key_of(forecasts[0]).split("_")) if one and not options.scale else set()
     scale = "logit" if "logit" in words else "log" if words & {"logprob", "logp"} else columns.scale
     if scale == "probability":
         refuse_codes(columns, forecasts)
-    return Match(
+    return Layout(
         tuple((columns.model if one else c, (c,)) for c in forecasts),
         classes,
         outcome,
         labels=labels,
         scale=scale,
-        outcome_note=note,
-        event=shown,
-        why="" if one else "one model per column (rule 7)",
+        meaning=event,
+        basis="" if one else "one model per column (rule 7)",
     )
 
 

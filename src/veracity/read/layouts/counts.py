@@ -10,18 +10,18 @@ import numpy as np
 from veracity.inputs import Forecasts, prepare
 from veracity.read.build import ModelRows, numbers_in, prepared, repeated
 from veracity.records import findings_of_input as of_input
+from veracity.records.layout import Layout
 from veracity.types import Array, Floats
 
 from .. import roles
 from ..columns import Columns
-from ..match import Match
 from ..suggest import Proposal
 from . import binary
 
 RULE = 2
 
 
-def match(columns: Columns) -> Match | None:
+def match(columns: Columns) -> Layout | None:
     """A number of cases with events or with an outcome, or the frequency of the event, by their names."""
     held, label = columns.with_label(), columns.options.label
     n = columns.first(roles.CASES, lambda c: c.numeric)
@@ -36,7 +36,7 @@ def match(columns: Columns) -> Match | None:
     return None
 
 
-def _events(columns: Columns, n: str, events: str) -> Match | None:
+def _events(columns: Columns, n: str, events: str) -> Layout | None:
     forecast, sample = columns.one_probability(without=(n, events)), columns.table.sample
     if forecast is None:
         return None
@@ -51,7 +51,7 @@ def _events(columns: Columns, n: str, events: str) -> Match | None:
     return _match(columns, forecast, events, note, {"n": n, "events": events})
 
 
-def _frequency(columns: Columns, frequency: str, n: str | None) -> Match | None:
+def _frequency(columns: Columns, frequency: str, n: str | None) -> Layout | None:
     forecast, options = columns.one_probability(without=(frequency,)), columns.options
     if forecast is None:
         return None
@@ -70,20 +70,20 @@ def _frequency(columns: Columns, frequency: str, n: str | None) -> Match | None:
     return found if options.count else replace(found, findings=(of_input.NoNumberOfCases(),), shares_only=True)
 
 
-def _match(columns: Columns, forecast: str, outcome: str, note: str, found: dict[str, str]) -> Match:
-    return Match(
+def _match(columns: Columns, forecast: str, outcome: str, note: str, found: dict[str, str]) -> Layout:
+    return Layout(
         ((columns.model, (forecast,)),),
         (0, 1),
         outcome,
         roles=found,
         certain=True,
         may_have_models=False,
-        outcome_note=note,
-        why="probability of the event",
+        meaning=note,
+        basis="probability of the event",
     )
 
 
-def _cells(columns: Columns, n: str) -> Match | None:
+def _cells(columns: Columns, n: str) -> Layout | None:
     """Return the match of three columns: forecast, outcome, number of cases."""
     forecast, outcome = columns.where(lambda c: True, (n,))
     if columns.options.label == forecast.name or (outcome.numeric and not (forecast.numeric or columns.options.label)):
@@ -91,9 +91,9 @@ def _cells(columns: Columns, n: str) -> Match | None:
     if outcome.no_label and not columns.options.label:
         return None
     if outcome.outcome_like and forecast.within and not outcome.fractions:
-        found = binary.event(columns, outcome.name, [forecast.name])
-        why = f"{n} is the number of cases (rule 2)"
-        return replace(found, roles={"count": n}, certain=True, may_have_models=False, why=why)
+        found = binary.event_layout(columns, outcome.name, [forecast.name])
+        basis = f"{n} is the number of cases (rule 2)"
+        return replace(found, roles={"count": n}, certain=True, may_have_models=False, basis=basis)
     if outcome.labels and forecast.labels and not forecast.probability:
         table = columns.table
         raise columns.error(

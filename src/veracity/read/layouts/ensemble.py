@@ -11,31 +11,33 @@ from itertools import pairwise
 import numpy as np
 
 from veracity.inputs import Forecasts, prepare
+from veracity.inputs.names import run_of
 from veracity.read.build import ModelRows, between, matrix, numbers_in
 from veracity.records import findings_of_input as of_input
+from veracity.records.layout import Classes, Event, Layout
 from veracity.types import Array, Floats
 
 from ...options import ReadOptions
 from .. import roles
 from ..columns import Columns
-from ..match import Match, run_of
 
 RULE, OPTION = 0, "members"
 PRIOR = 1 / 3  # of a member in each class (Tukey's plotting position for two)
 
 
-def match(columns: Columns) -> Match | None:
+def match(columns: Columns) -> Layout | None:
     """The columns of --members, and a column of numbers for the outcome."""
     options = columns.options
     if not options.members:
         return None
     members = tuple(c for _, _, c in columns.matched("members", options.members) if c != options.label)
     outcome = _outcome(columns, members)
-    limits = [f"{x:g}" for x in _limits(options)]
+    asked = _limits(options)
+    limits = [f"{x:g}" for x in asked]
     between = [f"{low}–{high}" for low, high in pairwise(limits)]
     several = len(limits) > 1
     labels = (f"≤{limits[0]}", *between, f">{limits[-1]}") if several else ("0", "1")
-    return Match(
+    return Layout(
         ((columns.model, members),),
         labels if several else (0, 1),
         outcome,
@@ -43,9 +45,8 @@ def match(columns: Columns) -> Match | None:
         findings=(of_input.RawShares() if "raw" in options.exceeds else of_input.Ensemble(classes=len(labels)),),
         certain=True,
         derived=True,
-        outcome_note=f"classes {' '.join(labels)}" if several else f"event = above {limits[0]}",
-        event="" if several else f"event = {outcome} above {limits[0]}",
-        why=f"share of {len(members)} members",
+        meaning=Classes(labels) if several else Event(above=asked[0], of=outcome or ""),
+        basis=f"share of {len(members)} members",
     )
 
 

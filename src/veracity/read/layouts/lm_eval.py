@@ -9,10 +9,10 @@ from typing import Any
 from veracity.inputs import Forecasts
 from veracity.records import findings_of_input as of_input
 from veracity.records.findings import Finding, first_rows
+from veracity.records.layout import Layout
 
 from ..build import ModelRows, prepared
 from ..columns import Columns
-from ..match import Match
 from ..patterns import labels_of
 from ..rows import Row, Rows, Spool, flat, likely_tokens, log_of
 from ..table import ROW, Table
@@ -24,7 +24,7 @@ ANSWERS = ("target", "gold", "correct_answer", "label", "answer")  # `answer` ma
 MOST_TARGETS = 26  # different right answers that are taken for options
 
 
-def match(columns: Columns) -> Match | None:
+def match(columns: Columns) -> Layout | None:
     """JSON lines that were flattened here."""
     if columns.forced:
         raise columns.error(
@@ -66,17 +66,19 @@ def flatten(rows: Callable[[], Rows], name: str, first: Row, label: str | None =
         low = min(low, *(v for v in logs.values() if v is not None))
         models.add(row.get("model"))
         spool.add(others | logs | {answer: right})
-    as_given, why = low >= 0 and "logit" not in key.lower(), "probabilities per option (rule 1)"
-    more: dict[str, Any] = {"scale": "probability", "why": why} if as_given else {"scale": "logit", "why": f"log-{why}"}
+    as_given, basis = low >= 0 and "logit" not in key.lower(), "probabilities per option (rule 1)"
+    more: dict[str, Any] = (
+        {"scale": "probability", "basis": basis} if as_given else {"scale": "logit", "basis": f"log-{basis}"}
+    )
     more["findings"] = () if as_given else (of_input.Softmax(),)
     return spool.table(name, _match(key, options, answer, model_column="model" if len(models) > 1 else None, **more))
 
 
-def _match(prefix: str, options: Iterable[str], answer: str, **more: Any) -> Match:
+def _match(prefix: str, options: Iterable[str], answer: str, **more: Any) -> Layout:
     labels = tuple(options)
     columns = tuple(f"{prefix}.{label}" for label in labels)
     note = f"up to {len(labels)} options"
-    return Match((("", columns),), labels_of(labels), answer, labels=labels, outcome_note=note, **more)
+    return Layout((("", columns),), labels_of(labels), answer, labels=labels, meaning=note, **more)
 
 
 def _no_option(name: str, number: int, answer: str, value: Any, options: list[str]) -> ValueError:
@@ -189,8 +191,8 @@ def _of_likely_tokens(
     findings: list[Finding] = [of_input.LikelyTokens()]
     findings += [of_input.UnlistedOptions(unlisted, spool.rows)] if unlisted else []
     findings += [of_input.NoAnswers(len(silent), total, first_rows(silent))] if silent else []
-    why = "probabilities of the options among the likely tokens (rule 1)"
-    made = _match("option", everything, answer, why=why, findings=tuple(findings), no_answers=tuple(silent))
+    basis = "probabilities of the options among the likely tokens (rule 1)"
+    made = _match("option", everything, answer, basis=basis, findings=tuple(findings), no_answers=tuple(silent))
     return spool.table(name, made, numbered=True)
 
 

@@ -7,12 +7,13 @@ from dataclasses import replace
 import polars as pl
 
 from veracity.inputs import Forecasts
+from veracity.inputs.names import short
+from veracity.records.layout import Classes, Layout
 
 from ...options import canonical
 from .. import roles
 from ..build import PIVOTED, ModelRows, prepared
 from ..columns import Columns
-from ..match import Match, short
 from ..patterns import labels_of
 from ..refusals import two_outcomes
 from ..suggest import Proposal
@@ -22,7 +23,7 @@ NAMES = (("predicted_label", "predicted"), ("output_type_id", "value"))  # class
 ROW, CLASS, OUTCOMES, CLASSES, WEIGHT = "\0row", "\0class", "\0outcomes", "\0classes", "\0weight"
 
 
-def match(columns: Columns) -> Match | None:
+def match(columns: Columns) -> Layout | None:
     """The class and its probability by their names, with an outcome; all other columns identify the case."""
     named = {c.key: name for name, c in columns.with_label().free.items()}
     found = next((pair for pair in NAMES if set(pair) <= set(named)), None)
@@ -38,7 +39,7 @@ def match(columns: Columns) -> Match | None:
         return None
     model = columns.model_column()
     labels = columns.ordered(columns.all[klass].labels)
-    return Match(
+    return Layout(
         tuple((name, (value,)) for name in (columns.model_names(model) if model else (columns.model,))),
         labels_of(labels),
         outcome,
@@ -49,8 +50,8 @@ def match(columns: Columns) -> Match | None:
         certain=True,
         undivided=True,
         may_have_models=False,
-        outcome_note=f"{len(labels)} classes: {' '.join(labels)}",
-        why=f"one row per case and class in {klass} (rule 3)",
+        meaning=Classes(labels),
+        basis=f"one row per case and class in {klass} (rule 3)",
     )
 
 

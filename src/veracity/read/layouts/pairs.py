@@ -10,12 +10,12 @@ import numpy as np
 from veracity.inputs import Forecasts, prepare
 from veracity.records import findings_of_input as of_input
 from veracity.records.findings import first_rows
+from veracity.records.layout import Event, Layout
 
 from .. import roles
 from ..build import ModelRows, matrix, prepared, repeated
 from ..classes import class_sets
 from ..columns import Columns
-from ..match import Match
 from ..patterns import labels_of
 from . import binary
 
@@ -23,7 +23,7 @@ RULE = 4
 DECIDED = 0.1  # a smaller share of exact zeros and ones that came true may be confident forecasts
 
 
-def match(columns: Columns) -> Match | None:
+def match(columns: Columns) -> Layout | None:
     """Columns X of numbers with columns X_outcome within [0, 1]."""
     options = columns.options
     if options.proba or options.positive_proba:
@@ -36,21 +36,21 @@ def match(columns: Columns) -> Match | None:
     if not forecasts:
         return _one_hot(columns)
     if len(forecasts) == 1:
-        return replace(binary.event(columns, outcomes[0], forecasts), certain=True)
+        return replace(binary.event_layout(columns, outcomes[0], forecasts), certain=True)
     sample = columns.table.sample
     if roles.sum_to_one(sample, list(forecasts)) and roles.sum_to_one(sample, list(outcomes)):
         order = columns.ordered(forecasts)
         if options.positive is not None and len(order) == 2:
             order = tuple(sorted(order, key=lambda c: c == options.positive))
-        return Match(
+        return Layout(
             ((columns.model, order),),
             order,
             outcomes=tuple(outcome_of[c] for c in order),
             certain=True,
-            outcome_note="one column per class",
-            why="pairs X, X_outcome (rule 4); rows sum to one",
+            meaning="one column per class",
+            basis="pairs X, X_outcome (rule 4); rows sum to one",
         )
-    return Match(
+    return Layout(
         ((columns.model, forecasts),),
         (0, 1),
         outcomes=outcomes,
@@ -58,20 +58,20 @@ def match(columns: Columns) -> Match | None:
         stacked=True,
         certain=True,
         may_have_models=False,
-        outcome_note="event = 1",
-        why="pairs X, X_outcome (rule 4) that do not sum to one: separate yes/no events",
+        meaning=Event(("1",), obvious=True),
+        basis="pairs X, X_outcome (rule 4) that do not sum to one: separate yes/no events",
     )
 
 
-def _named_pair(columns: Columns, label: str) -> Match | None:
+def _named_pair(columns: Columns, label: str) -> Layout | None:
     """Return the match of an outcome that is given as X_outcome, and of X."""
     forecast = columns.free.get(label.removesuffix("_outcome"))
     if forecast is None or forecast.name == label or not forecast.numeric:
         return None
-    return replace(binary.event(columns, columns.table.column(label), [forecast.name]), certain=True)
+    return replace(binary.event_layout(columns, columns.table.column(label), [forecast.name]), certain=True)
 
 
-def _one_hot(columns: Columns) -> Match | None:
+def _one_hot(columns: Columns) -> Layout | None:
     """Class columns, and columns of 0 and 1 for the same classes, of which one is 1 in each row."""
     marks = {c.name for c in columns.where(lambda c: c.numeric and bool(c.labels) and set(c.labels) <= {"0", "1"})}
     sets = [s for s in class_sets(columns) if not set(s.columns) <= marks] if len(marks) > 1 else []
@@ -82,14 +82,14 @@ def _one_hot(columns: Columns) -> Match | None:
     for stem in sorted(name.removesuffix(first) for name in marks if name.endswith(first)):
         outcomes = tuple(stem + label for label in chosen.classes)
         if set(outcomes) <= marks and roles.sum_to_one(columns.table.sample, list(outcomes)):
-            return Match(
+            return Layout(
                 ((columns.model, chosen.columns),),
                 labels_of(chosen.classes),
                 outcomes=outcomes,
                 scale=columns.options.scale or chosen.scale,
                 certain=True,
-                outcome_note="1 in the column of the class",
-                why=chosen.why,
+                meaning="1 in the column of the class",
+                basis=chosen.basis,
             )
     return None
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from veracity.inputs import Forecasts, prepare_realised
+from veracity.records.layout import Layout
 
 from .. import roles
 from ..build import ModelRows, numbers_in
 from ..columns import Columns
-from ..match import Match
 from ..patterns import items_of
 from ..rows import Rows, likelihood_key, likelihoods, token_key, tokens
 from ..table import Table
@@ -19,7 +19,7 @@ from . import binary
 RULE = 8
 
 
-def match(columns: Columns) -> Match | None:
+def match(columns: Columns) -> Layout | None:
     """A column named for the realised probability, and no outcome."""
     column = columns.first(roles.REALISED, lambda c: c.numeric)
     if columns.forced and column is None:
@@ -29,10 +29,10 @@ def match(columns: Columns) -> Match | None:
     if column is None:
         return None
     binary.refuse_realised(columns, binary.named_outcome(columns), [column])
-    return Match(
+    return Layout(
         ((columns.model, (column,)),),
         scale=columns.options.scale or ("log" if "log" in roles.key_of(column) else "probability"),
-        why="probability of what happened only (rule 8): it cannot be compared with frequencies",
+        basis="probability of what happened only (rule 8): it cannot be compared with frequencies",
     )
 
 

@@ -9,11 +9,12 @@ import polars as pl
 
 from veracity.inputs import Forecasts
 from veracity.inputs.names import listed
+from veracity.records.layout import Event, Layout
 
 from .. import roles
 from ..build import ModelRows, prepared
 from ..columns import Columns
-from ..match import Match, of_picks
+from ..picks import PICK_WAS_RIGHT, of_picks
 from ..refusals import named, not_picks, ranked
 from ..roles import Column
 from ..suggest import Proposal
@@ -24,7 +25,7 @@ RARELY = 0.02  # share of confidences below ½, written by mistake, from which t
 ANSWERS = ("answer", "response", "prediction", "choice", "model_answer", "predicted_answer", "pick", "output")
 
 
-def match(columns: Columns) -> Match | None:
+def match(columns: Columns) -> Layout | None:
     """A label, a picked label with the same values and one probability, whatever their names; or `correct` with one."""
     confidence = _confidence(columns)
     if confidence is None:
@@ -36,13 +37,12 @@ def match(columns: Columns) -> Match | None:
         _refuse_rows_of_classes(columns, confidence, correct)
         _refuse_below_half(columns, confidence, correct)
         labels = roles.event_of(columns.all[correct].labels) or ("0", "1")
-        return _match(columns, confidence, correct, "event = the pick was right", labels=labels)
+        return _match(columns, confidence, correct, PICK_WAS_RIGHT, labels=labels)
     found = _label_and_pick(columns, confidence)
     if found is None:
         return None
     label, pick = found
-    note = f"event = {label} is {pick}"
-    return _match(columns, confidence, label, note, event=note, roles={"pick": pick})
+    return _match(columns, confidence, label, Event((f"{label} is {pick}",)), roles={"pick": pick})
 
 
 def _correct(columns: Columns) -> str | None:
@@ -67,9 +67,9 @@ def _refuse_rows_of_classes(columns: Columns, confidence: str, correct: str) -> 
             )
 
 
-def _match(columns: Columns, confidence: str, outcome: str, note: str, **more: object) -> Match:
-    given = {"scale": columns.options.scale or "probability", "why": "confidence of the pick (rule 6)"} | more
-    return of_picks(columns.model, confidence, outcome, outcome_note=note, **given)
+def _match(columns: Columns, confidence: str, outcome: str, event: Event, **more: object) -> Layout:
+    given = {"scale": columns.options.scale or "probability", "basis": "confidence of the pick (rule 6)"} | more
+    return of_picks(columns.model, confidence, outcome, meaning=event, **given)
 
 
 def _confidence(columns: Columns) -> str | None:

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 
 from veracity.inputs import Forecasts
-from veracity.inputs.names import many
+from veracity.inputs.names import many, run_of, short
+from veracity.records.layout import Classes, Cuts, Event, Layout
 
 from .. import roles
 from ..arrays import are_half
 from ..build import ModelRows, prepared
 from ..classes import ClassSet, class_sets, given_sets
 from ..columns import Columns
-from ..match import Match, run_of, short
 from ..patterns import labels_of
 from ..refusals import (
     called_otherwise,
@@ -33,13 +33,13 @@ from . import binary
 RULE, OPTION = 5, "proba"
 
 
-def match(columns: Columns) -> Match | None:
+def match(columns: Columns) -> Layout | None:
     """Columns with a common stem, or named like the labels of another column, that sum to one."""
     proba = columns.options.proba
     sets = given_sets(columns.matched("proba", proba), columns) if proba else class_sets(columns)
     if proba and len(sets) == 1 and len(sets[0].columns) == 1:
         only = sets[0].columns
-        return binary.event(columns, binary.outcome_for(columns, only), only)
+        return binary.event_layout(columns, binary.outcome_for(columns, only), only)
     if not sets:
         meant = [s for s in class_sets(columns, loose=True) if len(s.classes) > 2]
         if len(meant) == 1:
@@ -81,35 +81,32 @@ def build(rows: ModelRows) -> Forecasts:
     return prepared(rows, rows.outcomes())
 
 
-def _match(columns: Columns, sets: list[ClassSet], outcome: str) -> Match:
+def _match(columns: Columns, sets: list[ClassSet], outcome: str) -> Layout:
     options = columns.options
     order = _event_last(columns, columns.ordered(sets[0].classes))
     if (options.scale or sets[0].scale) == "probability":
         refuse_codes(columns, [name for s in sets for name in s.columns])
-    event = ""
+    meaning: Classes | Cuts
     if options.cut:
-        note = _cut_note(columns, order)
+        meaning = _cuts(columns, order)
     else:
         seen = columns.all[outcome].labels
-        note = f"{len(order)} classes: {short(seen or order)}"
-        if seen and set(seen) < set(order):
-            note = f"{len(order)} classes: {short(order)} (never: {short([c for c in order if c not in seen])})"
+        never = tuple(c for c in order if c not in seen) if seen else ()
+        meaning = Classes(order if never else tuple(seen) or order, never)
         if options.versus_rest:
-            note += f"; event = {' or '.join(options.versus_rest)} against the rest"
+            meaning = replace(meaning, event=Event(options.versus_rest, obvious=True, against_rest=True))
         elif len(order) == 2:
-            other = "" if options.positive else f" ({columns.option('positive', order[0])} for the other)"
-            event = f"event = {order[1]}{other}"
-            note += f"; {event}"
-    return Match(
+            other = "" if options.positive else columns.option("positive", order[0])
+            meaning = replace(meaning, event=Event((order[1],), other=other))
+    return Layout(
         tuple((s.model or columns.model, s.ordered(order)) for s in sets),
         labels_of(order),
         outcome,
         labels=order,
         scale=options.scale or sets[0].scale,
         half=any(are_half(columns.table.sample, s.columns) for s in sets),
-        outcome_note=note,
-        event=event,
-        why=sets[0].why,
+        meaning=meaning,
+        basis=sets[0].basis,
     )
 
 
@@ -229,12 +226,11 @@ def _needs_cut(columns: Columns, column: Column, chosen: ClassSet) -> ValueError
     )
 
 
-def _cut_note(columns: Columns, order: tuple[str, ...]) -> str:
+def _cuts(columns: Columns, order: tuple[str, ...]) -> Cuts:
     cut = columns.options.cut
     if len(cut) != len(order) - 1:
         raise columns.error(
             f"{many(len(cut), 'limit')} cut {len(cut) + 1} classes, the forecast has {len(order)}: {' '.join(order)}.",
             f"give {many(len(order) - 1, 'limit')}, from low to high",
         )
-    arrows = [f"≤ {x:g} → {c}" for x, c in zip(cut, order, strict=False)]
-    return f"cut: {', '.join(arrows)}, above → {order[-1]}"
+    return Cuts(cut, order)
