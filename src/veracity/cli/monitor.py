@@ -26,7 +26,7 @@ from veracity.cli._progress import ProgressBar
 if TYPE_CHECKING:
     from veracity.files.files_read import FilesRead
     from veracity.inputs import Forecasts
-    from veracity.read import Match
+    from veracity.read import Layout
     from veracity.results.monitor import Monitor
 
 REFERENCE = Option(
@@ -119,7 +119,7 @@ def _state(path: str | None, read: FilesRead) -> bytes | None:
     return data
 
 
-def single_model(request: Request, files: tuple[str, ...]) -> tuple[Match, Forecasts]:
+def single_model(request: Request, files: tuple[str, ...]) -> tuple[Layout, Forecasts]:
     """Return layout and forecasts of the only model in the files, every value checked."""
     from veracity import read
     from veracity.read.paths import listed
@@ -136,7 +136,7 @@ def single_model(request: Request, files: tuple[str, ...]) -> tuple[Match, Forec
     return source.layout, next(iter(models.values()))
 
 
-def reference_forecasts(request: Request, reference: str, layout: Match) -> Any:
+def reference_forecasts(request: Request, reference: str, layout: Layout) -> Any:
     """Return the labelled forecasts of a reference, or its tally; refuse those of another model."""
     from dataclasses import replace
 
