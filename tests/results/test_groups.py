@@ -161,3 +161,25 @@ def test_worst_of_groups_whose_losses_are_shrunk_to_one_has_the_largest_loss() -
     assert len({round(float(level.shrunk), 9) for level in found.levels.values()}) == 1
     assert found.worst == max(found.levels, key=lambda name: found.levels[name].scores.log_loss)
     assert found.worst != "D"  # the last name, which ties would give
+
+
+def test_small_groups_among_very_many_have_scores_and_are_judged_on_demand() -> None:
+    rng = np.random.default_rng(3)
+    site = np.repeat(np.arange(60), np.arange(120, 60, -1))
+    p = rng.beta(0.7, 1.3, len(site))
+    y = rng.random(len(site)) < np.where(site == 59, np.sqrt(p), p)
+    a = vc.assess(y, p, groups={"site": site})
+    found = a.groups["site"]
+    judged = {name for name, level in found.levels.items() if level.verdict != "not judged"}
+    assert judged == {*map(str, range(50)), "59"}  # the largest, and the one that is off
+    assert found.calibration is not None
+    assert found.calibration.names == ("59",)
+    small, alone = found.levels["55"], vc.assess(y[site == 55], p[site == 55])
+    assert float(small.scores.log_loss) == pytest.approx(float(alone.scores.log_loss), rel=1e-12)
+    assert small.level is not None
+    assert small.level.observed == pytest.approx(y[site == 55].mean(), abs=1e-12)
+    assert a.level_of("site", "55").verdict == "no miscalibration found"
+    assert repr(a.level_of("site", "3")) == repr(found.levels["3"])
+    with pytest.raises(KeyError, match="no '77'; there are 0, 1"):
+        a.level_of("site", "77")
+    assert "Each of 51 of the 60 groups is judged at 0.0025" in str(a)

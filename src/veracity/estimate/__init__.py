@@ -11,7 +11,7 @@ from veracity.estimate.calibration.repeated import forecasts_as_clusters, repeat
 from veracity.estimate.decisions.decisions import decisions
 from veracity.estimate.decisions.prior import at_prior
 from veracity.estimate.findings import findings
-from veracity.estimate.groups_and_time.groups import group
+from veracity.estimate.groups_and_time.groups import group, whole_level
 from veracity.estimate.groups_and_time.windows import drifts, windows
 from veracity.estimate.loss.decomposition import adjustment, corp, decomposed_profile, decomposition
 from veracity.estimate.loss.ideal import ideal
@@ -61,6 +61,7 @@ __all__ = [
     "source_means",
     "surprises",
     "verdict",
+    "whole_level",
     "windows",
     "with_source",
 ]

@@ -382,9 +382,12 @@ class ClassLevel(Section):
     z: float
 
 
+NOT_JUDGED = "not judged"  # the word for the verdict of a level that nobody asked for
+
+
 @dataclass(frozen=True)
 class Level(Section):
-    """The readings of one level of a group."""
+    """The readings of one level of a group; means and verdict are not made of small levels among very many."""
 
     n: int
     scores: Scores

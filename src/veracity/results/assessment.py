@@ -298,6 +298,10 @@ class Assessment(Tabular):
         """Readings of each level of each group."""
         return {column: self._shared.group(levels) for column, levels in self._state.groups.items()}
 
+    def level_of(self, column: str, name: str) -> records.Level:
+        """Return all readings of one level of a group, which `groups` leaves short where there are very many."""
+        return self._shared.level(self._state.groups, column, name)
+
     @cached_property
     def windows(self) -> tuple[stability.Window, ...]:
         """Readings of each window of time, where the plan has windows."""

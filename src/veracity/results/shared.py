@@ -22,7 +22,7 @@ from veracity.estimate.means.scores import FEW_MISSES, few_misses
 from veracity.formulas.chain import Chain
 from veracity.records.papers import CurveMeans, CurveReadings
 from veracity.records.reading import Reading, undefined, unknown
-from veracity.records.sections import Decomposition, ExpectedScore, Means, RiskProfile
+from veracity.records.sections import Decomposition, ExpectedScore, Level, Means, RiskProfile
 from veracity.records.stability import Group
 from veracity.records.verdict import Reason, Verdict
 from veracity.results.document import RULES, Shown, rule_key, rule_of, without_intervals
@@ -87,10 +87,22 @@ class Shared:
         return replace(found, findings=(*found.findings, finding(self.repetition, self.cluster_option)))
 
     def group(self, levels: Mapping[str, Tally]) -> Group:
-        """Return the readings of each level of a group; where equal forecasts are clusters, they are in every level."""
-        if self.repetition is not None and self.repetition.tied:
-            levels = {name: estimate.forecasts_as_clusters(part) for name, part in levels.items()}
-        return estimate.group(levels, self.recalibration, self.measured, self.repeating)
+        """Return the readings of each level of a group."""
+        return estimate.group(self._as_clusters(levels), self.recalibration, self.measured, self.repeating)
+
+    def level(self, groups: Mapping[str, Mapping[str, Tally]], column: str, name: str) -> Level:
+        """Return all readings of one level of a group."""
+        for what, held in ((column, groups), (name, groups.get(column, {}))):
+            if what not in held:
+                raise KeyError(f"no {what!r}; there are {', '.join(sorted(held)[:10]) or 'no groups'}")
+        levels = self._as_clusters(groups[column])
+        return estimate.whole_level(levels, name, self.recalibration, self.measured, self.repeating)
+
+    def _as_clusters(self, levels: Mapping[str, Tally]) -> Mapping[str, Tally]:
+        """Return the levels; where equal forecasts are clusters, they are in every level."""
+        if self.repetition is None or not self.repetition.tied:
+            return levels
+        return {name: estimate.forecasts_as_clusters(part) for name, part in levels.items()}
 
     @cached_property
     def profile(self) -> Profile:

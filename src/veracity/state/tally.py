@@ -350,7 +350,10 @@ def _with_groups(f: Forecasts, plan: Plan) -> Tally:
     groups: dict[str, dict[str, Tally]] = {}
     for column, values in f.groups.items():
         levels, place = np.unique(np.asarray(values).astype(str), return_inverse=True)
-        parts = (alone.take(np.flatnonzero(place == i)) for i in range(len(levels)))
+        place = place.ravel()
+        order = np.argsort(place, kind="stable")
+        rows, ends = alone.take(order), np.searchsorted(place[order], np.arange(len(levels) + 1))
+        parts = (rows.take(slice(*ends[i : i + 2].tolist())) for i in range(len(levels)))
         groups[column] = {str(v): _counted(part, plan) for v, part in zip(levels, parts, strict=True)}
     return replace(whole, groups=groups)
 
@@ -412,7 +415,8 @@ def _lowest(f: Forecasts, at: NDArray[Any], p: Floats) -> tuple[Low, ...]:
     outcomes = np.full(len(at), -1) if f.outcomes is None else f.outcomes[at]
     counts = np.ones(len(at), np.int64) if f.counts is None else f.counts[at]
     weights = np.ones(len(at)) if f.weights is None else f.weights[at]
-    columns = (x.tolist() for x in (p, np.array([f.row(i) for i in at]), outcomes, counts, weights))
+    rows = f.first_row + at if f.rows is None else f.rows[at]
+    columns = (x.tolist() for x in (p, rows, outcomes, counts, weights))
     return tuple(map(Low, *columns))
 
 

@@ -10,7 +10,7 @@ from veracity.records.findings_of_input import ZeroProbability
 from veracity.records.findings_of_results import Empty, OneClass
 from veracity.records.fix import Fix
 from veracity.records.reading import Reading
-from veracity.records.sections import Baseline, ExpectedScore, Gain, Means, Remedy, Scores, Skill, Surprise
+from veracity.records.sections import NOT_JUDGED, Baseline, ExpectedScore, Gain, Means, Remedy, Scores, Skill, Surprise
 from veracity.records.stability import Group
 from veracity.records.verdict import Reason, Verdict
 
@@ -190,8 +190,12 @@ def group_verdicts(group: Group) -> str:
     """Return at which p the verdicts of groups are found; empty where that is unknown or that of one verdict."""
     if group.alpha is None or group.alpha >= SIGNIFICANT:
         return ""
-    judged = f"Each of the {len(group.levels):,} groups is judged at {group.alpha:.2g} because there are several"
-    return f"p: of the calibration tests of a group. {judged}; alone, it would be at {SIGNIFICANT}."
+    short = sum(part.verdict == NOT_JUDGED for part in group.levels.values())
+    several = f"{len(group.levels) - short:,} of the {len(group.levels):,}" if short else f"the {len(group.levels):,}"
+    judged = f"Each of {several} groups is judged at {group.alpha:.2g} because there are several"
+    said = f"p: of the calibration tests of a group. {judged}; alone, it would be at {SIGNIFICANT}."
+    others = "The others, which are smaller, have scores and shares only: level_of(column, group) in Python judges one."
+    return f"{said} {others}" if short else said
 
 
 def biggest_miss(surprises: Sequence[Surprise], zero_rows: int = 0) -> Said | None:

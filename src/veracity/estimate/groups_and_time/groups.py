@@ -28,8 +28,8 @@ from veracity.formulas.differences import between_groups, holm, influences, shru
 from veracity.inputs import Forecasts
 from veracity.kernels.hashes import SEED, mix
 from veracity.measures import BRIER, LOG_LOSS
-from veracity.records.reading import Reading, around
-from veracity.records.sections import ClassLevel, Level
+from veracity.records.reading import Reading, around, unknown
+from veracity.records.sections import NOT_JUDGED, ClassLevel, Level
 from veracity.records.stability import Difference, Group, GroupCalibration, GroupShift, PValue
 from veracity.records.verdict import Reason
 from veracity.state.clusters import CLUSTER
@@ -47,10 +47,12 @@ DIGITS = 7  # decimals of losses to which equal ones are equal, whatever their s
 SHRUNK = "empirical Bayes (DerSimonian–Laird)"
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000
 MOST_TESTED = 1 << 17  # rows whose calibration is compared between levels
+MOST_JUDGED = 50  # levels with a verdict and means of their own, beside the worst and those whose calibration is off
 MOST_GROUPS = 1_000  # levels that are compared one by one; smaller ones as one
 SLOPES = ("too cautious", "too extreme")  # of residuals that rise, or fall, with the forecast
 NOT_COMPARABLE = "forecasts cannot be compared with outcomes"
 WIDENED = ("scores", "reported")  # by clusters or times
+BRIEF = f"only of the {MOST_JUDGED} largest groups, the worst one and those whose calibration is off"
 
 
 def group(
@@ -66,17 +68,19 @@ def group(
     """
     plan = next(iter(levels.values())).plan if levels else Plan()
     drawn = shrunk(levels, plan.level) if plan.shrink == "auto" else {}
-    judge, found = None if recalibration is None else Judge(recalibration), {}
-    for name, tally in levels.items():
-        judged = judged_by(judge, tally)
-        saved, own = gain(tally, judged, plan.level), level(tally, len(levels), measured, judged, untested)
-        found[name] = replace(own, shrunk=drawn.get(name), gain=saved)
-    plain = {name: float(one.scores.log_loss) for name, one in found.items()}
-    worst = _largest({**plain, **{name: float(one.shrunk) for name, one in found.items() if one.shrunk is not None}})
-    worst = _largest({name: plain[name] for name in worst})  # of losses that are all shrunk to one
-    harder = None if untested else differ(levels, plan.random_state)
+    judge = None if recalibration is None else Judge(recalibration)
     held = calibration(levels, plan.random_state, untested)
-    return Group(found, harder, held, max(worst) if len(found) > 1 else None, alpha_of(len(levels)))
+    found = {name: brief(tally) for name, tally in levels.items()}
+    plain = {name: float(one.scores.log_loss) for name, one in found.items()}
+    hardest = _largest({**plain, **{name: float(one) for name, one in drawn.items()}})
+    worst = max(_largest({name: plain[name] for name in hardest})) if found else None  # where all are shrunk to one
+    largest = sorted(levels, key=lambda name: (-levels[name].cases, name))[:MOST_JUDGED]
+    off = held.names if held is not None else ()
+    for name in dict.fromkeys([*largest, *off, *([] if worst is None else [worst])]):
+        found[name] = level(levels[name], len(levels), judge, measured, untested)
+    found = {name: replace(one, shrunk=drawn.get(name)) for name, one in found.items()}
+    harder = None if untested else differ(levels, plan.random_state)
+    return Group(found, harder, held, worst if len(found) > 1 else None, alpha_of(len(levels)))
 
 
 def _largest(losses: Mapping[str, float]) -> list[str]:
@@ -92,15 +96,37 @@ def judged_by(judge: Judge | None, tally: Tally) -> Judged | None:
     return judge.of(tally.few_rows(MOST_ROWS, MOST_ENTRIES))
 
 
+def brief(tally: Tally) -> Level:
+    """Return the scores and the shares of one level, without means and verdict."""
+    none, own = unmeasured(BRIEF), scores(tally)
+    if tally.by_key is not None and tally.sums.rows:
+        own = Widening(tally).section(own, "scores")
+    return Level(tally.cases, own, none, none, none, unknown(BRIEF), NOT_JUDGED, event_level(tally))
+
+
+def whole_level(
+    levels: Mapping[str, Tally],
+    name: str,
+    recalibration: Recalibration | None = None,
+    measured: Measured | None = None,
+    untested: Reason | None = None,
+) -> Level:
+    """Return all readings of one level, as `group` gives them of the largest."""
+    tally = levels[name]
+    drawn = shrunk(levels, tally.plan.level) if tally.plan.shrink == "auto" else {}
+    judge = None if recalibration is None else Judge(recalibration)
+    return replace(level(tally, len(levels), judge, measured, untested), shrunk=drawn.get(name))
+
+
 def level(
     tally: Tally,
     among: int = 1,
+    judge: Judge | None = None,
     measured: Measured | None = None,
-    judged: Judged | None = None,
     untested: Reason | None = None,
 ) -> Level:
     """Return the readings of one level of so many; `untested` says why it has no verdict."""
-    profile = Profile(tally)
+    profile, judged = Profile(tally), judged_by(judge, tally)
     unmeasurable = why_not(untested) if untested else ONE_FOLD
     means = unmeasured(unmeasurable if tally.measurable else NOT_MEASURABLE)
     if measured is not None and judged is not None:
@@ -115,6 +141,7 @@ def level(
         spread_ratio=spread_ratio(tally, profile, means),
         verdict=found_verdict.word,
         level=event_level(tally),
+        gain=gain(tally, judged, tally.plan.level),
         p=found_verdict.p,
     )
     if tally.by_key is None or not tally.sums.rows:

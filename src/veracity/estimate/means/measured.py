@@ -88,7 +88,15 @@ class Measured:
 
     def refined(self, r: float, *, adjusted: bool = True) -> Refined:
         """Return the loss that is left at r, as the losses show it."""
-        return refined(self.found, r, score_of_all(self.tally, self.found, r), adjusted=adjusted)
+        if (r, adjusted) not in self._left:
+            whole = score_of_all(self.tally, self.found, r)
+            self._left[r, adjusted] = refined(self.found, r, whole, adjusted=adjusted)
+        return self._left[r, adjusted]
+
+    @cached_property
+    def _left(self) -> dict[tuple[float, bool], Refined]:
+        """What `refined` returned: levels of groups ask again."""
+        return {}
 
     def at(self, r: float) -> Reading:
         """Return the measured mean at any r."""
