@@ -72,6 +72,11 @@ class Measure(Quantity):
     whole: Callable[[Forecasts], float] | None = None  # for measures that are no function of means of rows
     of: Callable[[Any], Reading] | None = None  # from a tally, where its sums give it
 
+    @property
+    def first(self) -> bool:
+        """Whether the first table of an assessment has it: main measures, and those of two classes."""
+        return self.main or self.needs == "two classes"
+
     def __call__(self, forecasts: Forecasts) -> float:
         """Return the measure of these forecasts.
 
@@ -306,6 +311,26 @@ OTHERS: list[Quantity] = [
     Quantity(
         name="pooled", section="calibration_error", label="Calibration error, all probabilities", better=LOWER,
         unit="15 bins", gloss="The same over every probability at once.", cite="Kumar and others 2019 (debiased)",
+    ),
+    Quantity(
+        name="ici", section="decisions.clinical", label="ICI", percent=True, better=LOWER, bounds=(0.0, 1.0),
+        gloss="Mean distance between forecast and smooth calibration curve, cross-fitted.",
+        formula="(1/n) Σ |C(pᵢ) − pᵢ|, C fitted to other cases", cite="Austin & Steyerberg 2019",
+    ),
+    Quantity(
+        name="e90", section="decisions.clinical", label="E90", percent=True, better=LOWER, bounds=(0.0, 1.0),
+        gloss="Nine of ten forecasts are nearer to the smooth calibration curve.",
+        formula="90 % quantile of |C(pᵢ) − pᵢ|", cite="Harrell 2015",
+    ),
+    Quantity(
+        name="net_benefit", section="decisions", label="Net benefit", better=HIGHER,
+        gloss="True positives per case, less false ones at the odds of the threshold c.",
+        formula="hits/n − false alarms/n · c/(1 − c)", cite="Vickers & Elkin 2006",
+    ),
+    Quantity(
+        name="murphy", section="decisions", label="Murphy curve", better=LOWER,
+        gloss="Mean elementary loss: (1 − c)(frequency − net benefit). Proper scores are weighted areas under it.",
+        formula="(1/n) Σ |yᵢ − c|·1[min(pᵢ, yᵢ) ≤ c < max(pᵢ, yᵢ)]", cite="Ehm and others 2016",
     ),
     *_described(
         "losses",

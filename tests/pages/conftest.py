@@ -51,6 +51,7 @@ class Result(Assessment):
     groups: Any = None
     windows: tuple[Any, ...] = ()
     drift: Any = None
+    decisions: Any = None
     surprises: tuple[Any, ...] = ()
     findings: tuple[Finding, ...] = ()
     level: float = 0.95

@@ -271,7 +271,7 @@ def test_details_hold_every_measure_and_the_summary_only_the_main_ones(filled: C
     result = filled("over")
     short, long = show.to_terminal(result, 100), show.to_terminal(result, 100, details=True)
     for measure in scores():
-        assert (measure.label in short) == measure.main
+        assert (measure.label in short) == measure.first
         assert measure.label in long
 
 
@@ -287,7 +287,10 @@ def test_the_summary_asks_for_no_section_that_it_does_not_show(filled: Callable[
 
     show.to_terminal(Watched(**vars(held)), 80)
     assert "verdict_detail" in asked
-    assert asked & {"curves", "losses", "decomposition", "corp", "decomposed_profile", "risk_profile", "bins"} == set()
+    assert (
+        asked & {"curves", "losses", "decomposition", "corp", "decomposed_profile", "risk_profile", "bins", "decisions"}
+        == set()
+    )
 
 
 @pytest.fixture

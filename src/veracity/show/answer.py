@@ -10,7 +10,7 @@ from veracity.records.reading import Reading
 from veracity.records.sections import Means
 from veracity.records.stability import Group
 from veracity.results.assessment import Assessment
-from veracity.show import commands, specialists
+from veracity.show import commands, decisions, specialists
 from veracity.show.blocks import Block, Card, Cards, Chart, Contents, Details, Heading, Sentence
 from veracity.show.cells import Cell, Column, Interval, Label, Table, Title, Value, described, fewest, table
 from veracity.words import BAD, GOOD, NOTICE, count, finite, number, percent
@@ -25,7 +25,14 @@ MOST_WINDOWS = 24  # the latest ones
 def summary(a: Assessment) -> list[Block]:
     """Return the first screen; it asks an assessment for no more than it shows."""
     lead, rest = sentences(a)
-    tables = [_score_table(a), _means_table(a), *specialists.paper_tables(a), *_group_tables(a), _window_table(a)]
+    tables = [
+        _score_table(a),
+        *decisions.tables(a),
+        _means_table(a),
+        *specialists.paper_tables(a),
+        *_group_tables(a),
+        _window_table(a),
+    ]
     kept = [one for one in tables if one is not None]
     return [heading(a), *lead, _cards(a), Chart(plots.FIRST, a), *rest, Contents(), *kept]
 
@@ -44,6 +51,7 @@ def answer(a: Assessment, charts: Sequence[str] | None = None) -> list[Block]:
 def _sections(a: Assessment, pictures: list[plots.Picture]) -> Iterator[Block]:
     """Yield the titled sections for every reader: recalibration, classes, pictures."""
     tables = {"Recalibration": specialists.remedy_table(a), "Classes": specialists.class_table(a)}
+    tables["For clinicians"] = decisions.clinical(a)
     after_groups = 15
     parts: list[tuple[int, str, Block]] = [(after_groups, title, t) for title, t in tables.items() if t is not None]
     unfolded = [picture for picture in pictures if not picture.is_folded]
@@ -99,7 +107,7 @@ def sentences(a: Assessment) -> tuple[list[Sentence], list[Sentence]]:
     notes += words.notes(a.findings, detail)
     known = [said for said in notes if said is not None]
     more = words.Said(NOTICE, "Note", f"{count(len(known) - MOST_NOTES, 'more note')}: see the findings below.")
-    rest = [None if worse else useful, _fix(a), *known[:MOST_NOTES]]
+    rest = [None if worse else useful, _fix(a), *decisions.sentences(a), *known[:MOST_NOTES]]
     rest += [more] if len(known) > MOST_NOTES else []
     return lead, [Sentence(*said) for said in rest if said is not None]
 
@@ -185,7 +193,7 @@ def _score_table(a: Assessment) -> Table | None:
     """Return the main measures with those of the baseline, the calibration error and the slope."""
     readings = a.scores.readings()
     measures = [m for m in scores() if m.name in readings]
-    wanted = [m for m in measures if m.main]
+    wanted = [m for m in measures if m.first]
     if len(wanted) < 2:  # only realised probabilities are known
         wanted = measures
     rows: list[tuple[Cell, ...]] = []

@@ -40,6 +40,10 @@ def answer(result: Comparison) -> list[Block]:
         found.append(Details("Differences by group", (Chart("group_differences", result),)))
     if record.components:
         found.append(Details(WHY, (_component_table(result),)))
+    if any(d.thresholds for d in record.dominance):
+        others = [said for d in record.dominance[1:] if (said := words.decisions.dominance(d)) is not None]
+        whom = (Chart("dominance", result), *(Sentence(one.mark, "", one.text) for one in others))
+        found.append(Details("For whom is it better?", whom))
     tables = tuple(one for one in map(_deciding_table, _pairs_shown(result)) if one.rows)
     if tables:
         found.append(Details("Which cases decide", tables, folded=True))
@@ -60,7 +64,11 @@ def _sentences(result: Comparison) -> list[Block]:
     said = [Sentence(*lead, lead=True)]
     counts = {name: a.verdict_detail.zero_rows for name, a in result.models.items()}
     rows = {name: [s.row for s in a.surprises if s.probability == 0.0] for name, a in result.models.items()}
-    for found in (words.comparison.infinite(record, rows, counts), words.comparison.deciding(record, _level(result))):
+    for found in (
+        words.comparison.infinite(record, rows, counts),
+        words.comparison.deciding(record, _level(result)),
+        *map(words.decisions.dominance, record.dominance[:1]),
+    ):
         if found is not None:
             said.append(Sentence(*found))
     notes = models.notes_of_models(models.ranked(result), without=(ZeroProbability,))

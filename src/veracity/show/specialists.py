@@ -121,7 +121,7 @@ def _with_intervals(a: Assessment, titles: Iterable[str]) -> list[str | tuple[st
 
 def _other_scores(a: Assessment) -> Table | None:
     known = a.scores.readings()
-    named: list[tuple[Quantity, Reading]] = [(m, known[m.name]) for m in scores() if m.name in known and not m.main]
+    named: list[tuple[Quantity, Reading]] = [(m, known[m.name]) for m in scores() if m.name in known and not m.first]
     named += [(quantity(f"skill.{name}"), held) for name, held in a.skill.readings().items()]
     rows = [described(q, held) for q, held in named]
     return table("Further scores", ("value", words.level(a.level)), rows) if rows else None

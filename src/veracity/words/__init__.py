@@ -2,7 +2,8 @@
 
 `labels`, `numbers` and `text` serve every page; `assessment` holds the sentences about one set of forecasts,
 `calibration` those of its verdict, `stability` those about time and groups, `findings` that of every kind of finding,
-`comparison` those about several sets, `tables` those about a table of counts. The names of the first four are here too.
+`comparison` those about several sets, `decisions` those about thresholds and costs, `tables` those about a table of
+counts. The names of the first four are here too.
 """
 
 # ruff: noqa: F403
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from . import calibration as calibration
 from . import comparison as comparison
+from . import decisions as decisions
 from . import monitoring as monitoring
 from . import stability as stability
 from .assessment import *

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from veracity.estimate.decisions.actions import FEWEST_ACTING
 from veracity.estimate.decisions.curves import odds
 from veracity.estimate.decisions.spread import Dependence, errors, half
 from veracity.formulas import decisions as formulas
@@ -65,6 +66,11 @@ class Reweighted:
             act = (p[:, 1, None] >= asked).astype(np.float64)
             columns += list(np.where(y[:, None] == 1, act, -act * odds(asked).T).T)
         log_loss, brier, *benefits = self.means(np.column_stack(columns))
+        if benefits:
+            acting = self.rows.copies @ act
+            few = np.minimum(acting, self.rows.copies.sum() - acting) < FEWEST_ACTING
+            none = f"fewer than {FEWEST_ACTING} cases on one side of the threshold"
+            benefits = [Reading(float(x), reason=none) if small else x for x, small in zip(benefits, few, strict=True)]
         curve = self._curve(p[:, 1], np.array(thresholds)) if p.shape[1] == 2 and thresholds else ()
         named = {f"{c:g}": reading for c, reading in zip(asked.tolist(), benefits, strict=False)}
         return PriorScores(log_loss, brier, named, curve)

@@ -1,0 +1,197 @@
+"""Sentences about decisions: for whom forecasts are worth acting on, what errors cost, which model is better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from veracity.records.decisions import AtPrior, AtThreshold, Clinical, Decisions, Dominance, Picks, Span, User
+
+from .labels import ACTION, GOOD, NOTICE, Said
+from .numbers import ends, finite, in_full, interval, number, percent, rounded, share
+from .text import capital, listing
+
+RULE = "Net benefit acts where the probability is at least the threshold; the Murphy curve where it is above it."
+WORTH = "Net benefit: true positives per case, less false ones at the odds of the threshold."
+AVOIDED = "Avoided: cases spared an intervention in 100, no event more missed than by acting in all cases."
+MODEST = "A band for all thresholds at once is wide: small differences need many cases."
+BAND = (
+    "The band holds for the whole curve at once where frequencies rise with the forecast; it is conservative "
+    "(Dimitriadis and others 2023)."
+)
+AS_IS = "As they are: the forecasts unchanged. Updated: by Bayes' rule, p ∝ p·new ÷ old frequency."
+
+
+def threshold(c: float) -> str:
+    """Return a threshold in percent.
+
+    >>> threshold(0.05), threshold(1 / 9), threshold(0.005)
+    ('5 %', '11.1 %', '0.5 %')
+    """
+    return f"{in_full(float(f'{100.0 * c:.3g}'))} %"
+
+
+def span(found: Span) -> str:
+    """Return a range of thresholds."""
+    if found.low == found.high:
+        return f"at {threshold(found.low)}"
+    low = threshold(found.low).removesuffix(" %")
+    return f"from {low} to {threshold(found.high)}"
+
+
+def spans(found: Sequence[Span]) -> str:
+    return listing([span(one) for one in found])
+
+
+def useful(d: Decisions) -> Said | None:
+    """Return the thresholds at which it pays to act on the forecasts; None where there is no curve."""
+    if not d.thresholds or d.reason:
+        return None
+    if d.net_benefit_low is None:
+        return Said(NOTICE, "Worth acting on?", f"Not known: {d.method}.")
+    if not d.useful:
+        text = "At no threshold is acting on it proven better than acting in all cases and in none."
+        return Said(NOTICE, "Not proven", text)
+    return Said(
+        GOOD, "Worth acting on", f"Better than acting in all cases and in none for thresholds {spans(d.useful)}."
+    )
+
+
+def caption(d: Decisions) -> str:
+    """Return where acting on the forecasts pays, as the picture of their decision curve shows it."""
+    said = useful(d)
+    event = f"Event: {d.event}, {percent(d.prevalence, 0)} of the cases. " if d.event is not None else ""
+    return f"{event}{'' if said is None else f'{said.text} '}{RULE}"
+
+
+def cost(found: User) -> Said:
+    """Return from which probability to act with these costs, and what acting on the forecasts costs and saves."""
+    alarm, miss = in_full(found.false_alarm), in_full(found.miss)
+    without = "all cases" if found.default == "all" else "none"
+    saved = found.saved
+    limits = ends(saved)
+    text = f"False alarm {alarm}, miss {miss}: act from {threshold(found.threshold)}. "
+    text += f"{number(found.cost)} per case by the forecasts, {number(found.without)} acting in {without}"
+    if limits is None:
+        return Said(NOTICE, "Costs", f"{text}.")
+    if limits[0] > 0.0:
+        return Said(ACTION, "Costs", f"{text}: saves {number(saved)} ({interval(saved)}).")
+    if limits[1] < 0.0:
+        return Said(NOTICE, "Costs", f"{text}, which is better.")
+    return Said(NOTICE, "Costs", f"{text}; chance may explain the difference ({interval(saved)}).")
+
+
+def regret(found: User) -> str:
+    """Return which threshold is cheapest in these cases, and whether that is more than chance."""
+    limits = ends(found.regret)
+    value = finite(found.regret) or 0.0
+    if value <= 0.0:
+        return "No other threshold is cheaper in these cases."
+    text = f"{threshold(found.best)} would be cheapest in these cases, by {number(value)} per case"
+    if limits is not None and limits[0] > 0.0:
+        return f"{text} (at least {number(limits[0])}): the probabilities mislead there."
+    return f"{text}, which chance explains."
+
+
+def prior(found: AtPrior) -> str:
+    """Return the frequencies, new and old."""
+    names = list(found.frequencies)
+    shown = names[1:] if len(names) == 2 else names[:5]
+    said = [f"{name} {share(found.frequencies[name])} instead of {share(found.observed[name])}" for name in shown]
+    return f"Frequency of {listing(said)}{' …' if len(names) > 5 else ''}."
+
+
+def picks(found: Picks) -> str:
+    """Return the accuracy of all picks and of the surest."""
+    if not found.curve:
+        return ""
+    said = [
+        f"{share(finite(reading) or 0.0)} of the surest {percent(float(coverage), 0)}"
+        for coverage, reading in sorted(found.accuracy.items(), reverse=True)
+    ]
+    return f"Right: {share(found.curve[-1].accuracy)} of all picks, {listing(said)}."
+
+
+def clinical(found: Clinical) -> str:
+    """Return whether the whole reliability curve may be the diagonal, and how wide its band is."""
+    if found.inside is None or found.width is None:
+        return "" if found.reason is None else f"No band: {found.reason}."
+    width = f"±{rounded(50.0 * found.width, 0)} points at the median forecast"
+    if found.inside:
+        return f"The band of the reliability curve ({width}) holds the diagonal everywhere. {BAND}"
+    return f"The forecasts leave the band of the reliability curve ({width}): they cannot all be right. {BAND}"
+
+
+def smooth(found: Clinical) -> str:
+    """Return how far forecasts are from the smooth curve, and what the band says."""
+    distance = finite(found.ici)
+    said = "" if distance is None else f"The forecasts are {percent(distance, 1)} from the curve on average (ICI), "
+    said += "" if distance is None else f"nine of ten within {percent(found.e90, 1)} (E90). "
+    return f"{said}{clinical(found)}".strip()
+
+
+def few(found: AtThreshold) -> str | None:
+    """Return why a threshold has no interval."""
+    return found.net_benefit.reason
+
+
+# -- two models -------------------------------------------------------------------------------------------------------
+
+
+def dominance(found: Dominance) -> Said | None:
+    """Return for which decision-makers one of two models is better; None without thresholds and without r."""
+    if found.reason is not None:
+        return None
+    a, b = found.a, found.b
+    if found.everywhere is not None:
+        other = b if found.everywhere == a else a
+        return Said(GOOD, "For everybody", f"{found.everywhere} beats {other} under every proper score.")
+    if not found.thresholds:
+        return _by_r(found)
+    if not (found.a_better or found.b_better):
+        beside = _r_beside(found)
+        if beside:
+            return Said(NOTICE, "For whom?", f"At no single threshold is {a} or {b} proven better, but {beside}.")
+        return Said(NOTICE, "For whom?", f"No difference between {a} and {b} is proven at any threshold.")
+    if found.a_better and found.b_better:
+        return Said(GOOD, "For whom?", _both(found))
+    better, other, where = (a, b, found.a_better) if found.a_better else (b, a, found.b_better)
+    if len(where) == 1 and where[0].low < where[0].high:
+        return Said(GOOD, "For whom?", f"{better} is better than {other} for every threshold {span(where[0])}.")
+    return Said(GOOD, "For whom?", f"{better} is better than {other} for thresholds {spans(where)}.")
+
+
+def _both(found: Dominance) -> str:
+    """Return who is better for whom where each model is for some."""
+    a, b = found.a, found.b
+    last_a, first_a = found.a_better[-1].high, found.a_better[0].low
+    last_b, first_b = found.b_better[-1].high, found.b_better[0].low
+    if last_a < first_b or last_b < first_a:
+        low, high, limit, start = (a, b, last_a, first_b) if last_a < first_b else (b, a, last_b, first_a)
+        return (
+            f"{low} for those who fear misses (thresholds up to {threshold(limit)}), {high} for those who fear false "
+            f"alarms (from {threshold(start)})."
+        )
+    return f"{a} is better for thresholds {spans(found.a_better)}, {b} {spans(found.b_better)}."
+
+
+def _r_beside(found: Dominance) -> str:
+    """Return which model is better by scores, at every r or at some."""
+    for better, other, where in (
+        (found.a, found.b, found.whole_a_better),
+        (found.b, found.a, found.whole_b_better),
+    ):
+        if where:
+            return f"{better} beats {other} by scores with {_r_spans(where)}"
+    return ""
+
+
+def _by_r(found: Dominance) -> Said:
+    beside = _r_beside(found)
+    if not beside:
+        return Said(NOTICE, "For whom?", f"No difference between {found.a} and {found.b} is proven at any r.")
+    return Said(GOOD, "For whom?", f"{capital(beside)}." if beside[0].islower() else f"{beside}.")
+
+
+def _r_spans(where: Sequence[Span]) -> str:
+    shown = [f"r = {one.low:g}" if one.low == one.high else f"r from {one.low:g} to {one.high:g}" for one in where]
+    return listing([text.replace("-", "−") for text in shown])
