@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import veracity as vc
+from bench.verdict import anything, by_cluster, verdict_of
 from veracity import show
 from veracity.words.calibration import APPROXIMATE
 
@@ -31,3 +32,9 @@ def test_few_events_in_clusters_are_said_to_be_approximate(
     assert (APPROXIMATE in " ".join(show.to_terminal(found, 100).split())) is said
     assert (APPROXIMATE in show.to_html(found)) is said
     assert vc.Assessment.from_json(found.to_json()).verdict_detail.approximate is said
+
+
+def test_calibrated_forecasts_of_rare_events_in_clusters_are_seldom_called_wrong() -> None:
+    make = by_cluster("rare", 50)  # 20 events in 40 clusters: 6.2 % of 1,000 draws, 13.8 % by signs of clusters alone
+    wrong = sum(anything(verdict_of(made), made) for seed in range(100) if (made := make(np.random.default_rng(seed))))
+    assert wrong <= 9

@@ -1,9 +1,15 @@
-"""The calibration tests: residuals of the outcomes beside those of outcomes drawn from the forecasts themselves."""
+"""The calibration tests: residuals of the outcomes beside those of outcomes drawn from the forecasts themselves.
+
+Random signs of dependent blocks take their sums to be symmetric. With few events they are not: few events happen to
+mean a small spread too, so that calibrated forecasts look too high (40 clusters, 20 events: 13 % rejected). There each
+p-value is the larger of that of the signs and that of outcomes drawn one by one, whose residuals are widened by the
+dispersion of the blocks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +23,7 @@ WEIGHTS = {"level": 0.3, "confidence": 0.3, "shape": 0.2, "joint": 0.2}
 PICK_WEIGHTS = {"confidence": 0.8, "shape": 0.2}
 ALL_SIGNS = 12  # so many blocks have few enough signs to take them all
 MOST_BLOCKS = 4096  # beyond, sums with random signs are normal
+EVENTS = 100  # expected events below which signs of blocks are approximate
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +59,49 @@ class Tests:
 
 def run_tests(cases: Two | Many, p: Floats, seed: int, picks: bool = False) -> Tests:
     """Return the tests at the forecasts p."""
+    draws, complete = null(cases, p, np.random.default_rng(seed))
+    tests = _compared(cases, p, draws, complete, picks)
+    if not (isinstance(cases, Two) and few_events(cases, p)):
+        return tests
+    other = _compared(cases, p, dispersed(cases, p, np.random.default_rng([seed, 1])), False, picks)
+    return replace(
+        tests,
+        p={name: max(value, other.p[name]) for name, value in tests.p.items()},
+        together=max(tests.together, other.together),
+        slope=(max(tests.slope[0], other.slope[0]), tests.slope[1]),
+        bend=(max(tests.bend[0], other.bend[0]), tests.bend[1]),
+    )
+
+
+def few_events(cases: Two | Many, p: Floats) -> bool:
+    """Return whether so few events are expected of clusters or blocks of time that their signs are approximate."""
+    rare = cases.n - float(cases.mass @ (np.maximum(p, 1.0 - p) if p.ndim == 1 else p.max(axis=1)))
+    return cases.block is not None and rare < EVENTS
+
+
+def dispersed(cases: Two, p: Floats, rng: np.random.Generator) -> Floats:
+    """Return residuals of outcomes drawn from the forecasts, widened where those of blocks vary by more.
+
+    The dispersion is that of the sums of blocks about their common excess, over their variance at the frequency that
+    was observed: events that are fewer than expected have a smaller variance, and do not make the test sharper.
+    """
+    assert cases.block is not None
+    sums, spread = cases.residuals_by_block(p), cases.mass2 * p * (1.0 - p)
+    share = np.add.reduceat(spread, starts_of(cases.block)) / max(spread.sum(), 1e-300)
+    apart = sums - np.outer(share, sums.sum(axis=0))
+    expected = float(cases.mass @ np.minimum(p, 1.0 - p))
+    observed = float(cases.mass @ np.where(p <= 0.5, cases.y, 1 - cases.y))
+    fewer = min((observed + 0.5) / (expected + 0.5), 1.0)
+    variance = np.maximum(fewer * cases.variances(p), 1e-12)
+    return cases.draws(p, rng) * np.sqrt(np.maximum((apart**2).sum(axis=0) / variance, 1.0))
+
+
+def _compared(cases: Two | Many, p: Floats, draws: Floats, complete: bool, picks: bool) -> Tests:
+    """Return the tests of the outcomes beside these draws."""
     k, last = cases.levels, cases.beyond
     residuals, variances = cases.residuals(p), cases.variances(p)
     if isinstance(cases, Many):
         residuals = np.append(residuals, cases.joint(p).observed(cases.y, cases.mass, residuals[:k]))
-    draws, complete = null(cases, p, np.random.default_rng(seed))
     sums = draws if complete else np.vstack([residuals, draws])  # those of the outcomes first
 
     def of_squares(columns: slice) -> Floats:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.estimate.calibration.calibration_tests import ALPHA, WEIGHTS, Tests, run_tests
+from veracity.estimate.calibration.calibration_tests import ALPHA, WEIGHTS, Tests, few_events, run_tests
 from veracity.estimate.calibration.cases import DRAWS, EDGES, RANGES, Many, Two, prepared, ranges_of
 from veracity.estimate.calibration.slope import (
     PER_CLASS,
@@ -59,7 +59,6 @@ SMALL = 0.01  # share of the loss below which miscalibration is slight
 DETECTABLE = 12.0  # likelihood ratio of 2 parameters that the tests find with a power of about 80 %
 TOO_FEW = 0.25  # share of the loss: where only larger errors would show, nothing is said
 FEWEST_ROWS = 20
-EVENTS = 100  # expected events below which signs of blocks are approximate
 LIKELY = 0.6  # from here on a forecast names the outcome
 TOO_HIGH: Bend = "too high at both ends"
 TOO_LOW: Bend = "too low at both ends"
@@ -206,7 +205,7 @@ def judge(
     least = min(loss, -float(cases.mass @ cases.mean_log(p)) / cases.n)  # that of over-confident ones is too small
     found_from = DETECTABLE * dependence(cases.for_fit(p), p)
     detectable = min(found_from / (2.0 * cases.n * least), 1.0) if least > 0.0 else 1.0 if loss > 0.0 else None
-    state, few = state_of(rejected, high, detectable, zeros), _few_events(cases, p)
+    state, few = state_of(rejected, high, detectable, zeros), few_events(cases, p)
     return Verdict(
         word=word_of(state, level_test, confidence),
         state=state,
@@ -440,9 +439,3 @@ def _reason(cases: Two | Many, p: Floats, certain: bool) -> Reason | None:
 def _method(cases: Two | Many, approximate: bool) -> str:
     signs = "" if cases.block is None else f"signs of {len(np.unique(cases.block))} blocks"
     return signs + (", approximate" if approximate else "") or f"{DRAWS} draws of outcomes from the forecasts"
-
-
-def _few_events(cases: Two | Many, p: Floats) -> bool:
-    """Whether so few events are expected of clusters or blocks of time that their signs are approximate."""
-    rare = cases.n - float(cases.mass @ (np.maximum(p, 1.0 - p) if p.ndim == 1 else p.max(axis=1)))
-    return cases.block is not None and rare < EVENTS
