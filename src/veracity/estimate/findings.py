@@ -14,7 +14,7 @@ from veracity.state.tally import Tally
 
 SURPRISES, SURPRISES_SHARE = 5, 0.1  # the largest ones, and their share of the log loss before it is a finding
 FEW_EVENTS, FEW_IN_BINS = 20, 5
-CHANCE, FEWEST_TO_RANK = 0.4, 50  # an area under the ROC curve so low in so many rows is no chance
+CHANCE, FEWEST_TO_RANK, FEWEST_EVENTS = 0.4, 50, 10  # an area under the ROC curve so low in so many rows is no chance
 
 
 def findings(tally: Tally, scores: Scores, entries: Entries) -> tuple[Finding, ...]:
@@ -29,20 +29,21 @@ def findings(tally: Tally, scores: Scores, entries: Entries) -> tuple[Finding, .
         seen = [j for j, weight in enumerate(s.by_class[:, 0].tolist()) if weight > 0.0]
         if len(seen) == 1:
             found.append(of_input.OneOutcome(s.rows, s.rows, outcome=str(tally.classes[seen[0]])))
-        elif (
-            tally.k == 2
-            and not tally.shares_only
-            and (events := int(min(h.true.sum() for h in tally.classwise))) < FEW_EVENTS
-        ):
-            name = tally.classes[int(np.argmin([h.true.sum() for h in tally.classwise]))]
-            found.append(of_results.FewEvents(events, outcome=str(name)))
+        events = [int(h.true.sum()) for h in tally.classwise]
+        if len(seen) > 1 and tally.k == 2 and not tally.shares_only and min(events) < FEW_EVENTS:
+            name = tally.classes[int(np.argmin(events))]
+            found.append(of_results.FewEvents(min(events), outcome=str(name)))
         auc, picks = scores.auc, scores.accuracy
         assert picks is not None
         if tally.k > 2 and s.rows >= FEWEST_TO_RANK and picks.high is not None and picks.high < 1.0 / tally.k:
             found.append(of_results.PicksBelowChance(s.rows, s.rows, share=float(picks), chance=1.0 / tally.k))
         if s.rows >= FEW_EVENTS and _only_certain(tally):
             found.append(of_results.OnlyCertain(s.rows, s.rows))
-        if auc is not None and auc < CHANCE and s.rows >= FEWEST_TO_RANK:
+        high, low = (None, None) if auc is None else (auc.high, auc.low)
+        ranked = s.rows >= FEWEST_TO_RANK and min(events) >= FEWEST_EVENTS
+        if ranked and tally.picks_only and low is not None and high is not None and CHANCE < low <= high < 1.0 - CHANCE:
+            found.append(of_results.UninformativeConfidence(s.rows, s.rows, auc=float(auc or 0.0)))
+        if auc is not None and auc < CHANCE and ranked and high is not None and high < 0.5:
             option = tally.names.option("positive", tally.classes[0])
             found.append(of_results.WorseThanChance(s.rows, s.rows, option=option))
         if _constant(tally):

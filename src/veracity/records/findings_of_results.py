@@ -141,6 +141,13 @@ class MeasuredRobustness(Finding, severity="note"):
 
 
 @dataclass(frozen=True, kw_only=True)
+class UninformativeConfidence(Finding, severity="warning"):
+    """Picks that are right about as often where their confidence is high as where it is low."""
+
+    auc: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class FewMisses(Finding, severity="note"):
     """Too few misses for an interval of what recalibrations gain."""
 

@@ -25,6 +25,7 @@ class Reason(StrEnum):
     ONLY_SHARES = "only_shares"  # of an unknown number of cases
     TOO_FEW_CASES = "too_few_cases"
     TOO_FEW_CLUSTERS = "too_few_clusters"
+    TOO_FEW_TIMES = "too_few_times"  # which differ
     TOO_FEW_BLOCKS = "too_few_blocks"  # to judge one of several groups
     REPEATED_ROWS = "repeated_rows"  # which are copies of one case is unknown
     ONLY_CERTAIN_FORECASTS = "only_certain_forecasts"  # every forecast is 0 or 1

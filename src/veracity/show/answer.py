@@ -311,7 +311,7 @@ def _group_table(a: Assessment, column: str, group: Group) -> Table:
     left_out = len(ordered) - MOST_GROUPS
     notes = [words.group_verdicts(group), *words.stability.group_notes(column, group)]
     if left_out > 0:
-        notes.append(f"{count(left_out, 'more group')} with at most {ordered[MOST_GROUPS][1].n:,} cases.")
+        notes.append(f"{count(left_out, 'more group')} with at most {count(ordered[MOST_GROUPS][1].n, 'case')}.")
     if drawn:
         notes.append("Shrunk: log loss drawn towards the mean of all groups, as small groups vary by chance.")
     if shifts:

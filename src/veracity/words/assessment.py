@@ -118,6 +118,8 @@ def fix(advised: Fix | None, verdict: Verdict | None, *, changes: bool = False) 
         return Said(ACTION, "Fix", text, *ready)
     if verdict.state in ("found", "slight"):
         text = "No simple correction fits: it needs more cases, or another model."
+        if verdict.reason is Reason.ONE_CLASS:
+            text = "Where only one class was observed, nothing can be fitted."
         return Said(NOTICE, "No simple fix", text)
     if changes:
         return NO_SINGLE_FIX

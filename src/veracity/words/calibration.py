@@ -29,8 +29,9 @@ WHY_NOT = {
     Reason.ONLY_REALISED: "only the probability of the outcome is given, so it cannot be compared with frequencies",
     Reason.ONLY_SHARES: "only shares of cases are given, so the number of cases is unknown and nothing can be tested",
     Reason.TOO_FEW_CASES: "{cases}: too few to judge, at least {needed} needed",
-    Reason.TOO_FEW_CLUSTERS: "{number} clusters: too few to judge, at least {needed} needed",
-    Reason.TOO_FEW_BLOCKS: "{number} clusters or blocks of time: too few to judge one of several groups",
+    Reason.TOO_FEW_CLUSTERS: "{clusters}: too few to judge, at least {needed} needed",
+    Reason.TOO_FEW_TIMES: "fewer than {needed} different times: too few to judge",
+    Reason.TOO_FEW_BLOCKS: "{clusters} or blocks of time: too few to judge one of several groups",
     Reason.REPEATED_ROWS: "rows seem to repeat: nothing can be tested until the case of each row is named",
     Reason.ONLY_CERTAIN_FORECASTS: "every forecast is 0 or 1: these are decisions, not probabilities",
     Reason.CONSTANT: "the forecast is the same in every case: only its level can be judged",
@@ -44,7 +45,8 @@ def why_not(reason: Reason, number: int | None = None, needed: int | None = None
     >>> why_not(Reason.TOO_FEW_CASES, 7, 20)
     '7 cases: too few to judge, at least 20 needed'
     """
-    return WHY_NOT[reason].format(cases=count(number or 0, "case"), number=number, needed=needed)
+    cases, clusters = count(number or 0, "case"), count(number or 0, "cluster")
+    return WHY_NOT[reason].format(cases=cases, clusters=clusters, needed=needed)
 
 
 def verdict(word: str, detail: Verdict | None) -> list[Said]:
@@ -128,7 +130,8 @@ def _judged(verdict: Verdict) -> list[Titled]:
         told.append(_confidence(verdict))
     if verdict.level.classes:
         told.append(_level(verdict.level.classes, classes))
-    if verdict.curvature is not None and verdict.curvature.direction and not verdict.zero_rows:
+    untold = verdict.zero_rows or verdict.reason is Reason.ONE_CLASS  # of these the curve says nothing new
+    if verdict.curvature is not None and verdict.curvature.direction and not untold:
         start, ends = ("", "Besides, its") if told else ("Curved", "Its"), verdict.curvature.direction
         told.append(Titled(start[0], f"{start[1]} probabilities are {ends} of the scale."))
     if verdict.joint is not None and verdict.joint.pairs and not told:

@@ -79,6 +79,8 @@ SENTENCES: dict[type[Finding], str] = {
     "predict_proba",
     of_results.WorseThanChance: "higher forecasts go with fewer events: is this the probability of the other outcome "
     "({option})?",
+    of_results.UninformativeConfidence: "its confidence carries hardly any information: picks that it is sure of are "
+    "right about as often as others (area under the ROC curve {auc:.2f}, 0.5 is chance)",
     of_results.ManyBins: "{bins:,} bins for {count:,} rows: bins so small repeat the outcomes; give fewer",
     of_results.OneWeight: "all weight is on one row: no interval can be given",
     of_results.IdealGiven: "ideal as given",

@@ -93,7 +93,7 @@ def dispersed(cases: Two, p: Floats, rng: np.random.Generator) -> Floats:
     observed = float(cases.mass @ np.where(p <= 0.5, cases.y, 1 - cases.y))
     fewer = min((observed + 0.5) / (expected + 0.5), 1.0)
     variance = np.maximum(fewer * cases.variances(p), 1e-12)
-    return cases.draws(p, rng) * np.sqrt(np.maximum((apart**2).sum(axis=0) / variance, 1.0))
+    return np.asarray(cases.draws(p, rng) * np.sqrt(np.maximum((apart**2).sum(axis=0) / variance, 1.0)))
 
 
 def _compared(cases: Two | Many, p: Floats, draws: Floats, complete: bool, picks: bool) -> Tests:

@@ -20,7 +20,7 @@ from veracity.estimate.loss.recalibration import Recalibration
 from veracity.formulas.intervals import quantile
 from veracity.records.fix import Fix
 from veracity.records.sections import Gain
-from veracity.records.verdict import Verdict
+from veracity.records.verdict import Reason, Verdict
 from veracity.state.tally import Tally
 
 SIMPLE = ("identity", "prior", "temperature", "platt", "beta", "temperature_levels", "vector", "multiplicative")
@@ -28,6 +28,7 @@ FITTED = "veracity calibrate fit FILE --map advised -o map.json"
 FIX, POSSIBLE_FIX, BASE_RATE, FLOOR, NONE = "fix", "possible fix", "base rate", "floor", "none"
 NOTHING = 1e-9  # nats: a smaller difference of two maps is rounding
 NOT_REJECTED, NO_MAP, UNJUDGED = "no fault was found", "no simple correction fits", "nothing could be judged"
+ONE_CLASS = "only one class was observed"
 ZEROS, NO_SKILL = "an outcome had probability 0", "corrected, it is no better than the class frequencies"
 
 
@@ -55,6 +56,8 @@ def advice(
         return Advice(Fix(FLOOR, ZEROS, "floor", None, fitted.text, command=FITTED), fitted)
     if verdict.state not in ("found", "slight"):
         return Advice(Fix(NONE, NOT_REJECTED))
+    if verdict.reason is Reason.ONE_CLASS:
+        return Advice(Fix(NONE, ONE_CLASS))
     other = None if found is None or tally.picks_only else _other(found, level)
     if other is not None:
         name, gain = other

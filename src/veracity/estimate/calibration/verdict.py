@@ -171,7 +171,9 @@ def judge(
     if rows < FEWEST_ROWS:
         return not_measurable(Reason.TOO_FEW_CASES, rows, FEWEST_ROWS)
     if held.blocks is not None and held.blocks < BLOCKS:
-        return not_measurable(Reason.TOO_FEW_CLUSTERS, held.blocks, BLOCKS)
+        return not_measurable(
+            Reason.TOO_FEW_TIMES if clusters is None else Reason.TOO_FEW_CLUSTERS, held.blocks, BLOCKS
+        )
     if held.blocks is not None and 2.0 ** (1 - held.blocks) > max(WEIGHTS.values()) * alpha:
         return not_measurable(Reason.TOO_FEW_BLOCKS, held.blocks)
     p, cases, order, flipped = held.p, held.cases, held.order, held.flipped
@@ -197,6 +199,8 @@ def judge(
     expected, gave = _means_of_picks(cases, p) if picks_only else _typical(cases, p, zeros)
     confidence = replace(confidence, expected=expected, realised=gave)
     slope = calibration_slope(cases.for_fit(p), p, several, level)
+    if held.certain:  # it would be that of the probability that zeros share
+        slope = unknown(why_not(Reason.ONLY_CERTAIN_FORECASTS))
     intercept = ratio = None
     if isinstance(cases, Two) and not picks_only:
         intercept, ratio = calibration_in_the_large(cases.for_fit(p), p, level, flipped)

@@ -67,7 +67,8 @@ class Widening:
     def reason(self) -> str:
         """Why there can be no intervals; empty where there can."""
         least, what = (FEWEST_CLUSTERS, "clusters") if self.kind == CLUSTER else (FEWEST_TIMES, "times")
-        return f"{self.number} {what}: too few for an interval (from {least})" if self.number < least else ""
+        few = f"{self.number} {what.removesuffix('s') if self.number == 1 else what}"
+        return f"{few}: too few for an interval (from {least})" if self.number < least else ""
 
     @cached_property
     def _errors(self) -> tuple[Floats, float]:

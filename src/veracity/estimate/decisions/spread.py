@@ -58,7 +58,8 @@ class Dependence:
         """Why there can be no intervals, if so."""
         least = {None: 2, CLUSTER: FEWEST_CLUSTERS, TIME: FEWEST_TIMES}[self.kind]
         what = {None: "cases", CLUSTER: "clusters", TIME: "times"}[self.kind]
-        return f"{self.number} {what}: too few for an interval (from {least})" if self.number < least else None
+        few = f"{self.number} {what.removesuffix('s') if self.number == 1 else what}"
+        return f"{few}: too few for an interval (from {least})" if self.number < least else None
 
     @property
     def method(self) -> str:
