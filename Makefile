@@ -1,4 +1,4 @@
-# make setup | demo | test | lint | bench | prove: everything a newcomer needs, from python3, pip and make.
+# make setup | demo | test | lint | docs | bench | prove: everything a newcomer needs, from python3, pip and make.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
@@ -8,7 +8,7 @@ INSTALL = $(PIP) install --quiet --disable-pip-version-check
 COMPILE = $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url \
   --no-emit-trusted-host --no-emit-find-links --no-header --no-annotate
 
-.PHONY: setup demo test fast lint bench prove papers prepare lock clean
+.PHONY: setup demo test fast lint docs bench prove papers prepare lock clean
 
 setup: $(STAMP)
 
@@ -23,7 +23,7 @@ demo: setup
 	$(BIN)/python demo/run.py
 
 # Browser and Java for the tests that need them; without root or apt-get those tests are skipped by name.
-prepare: setup
+prepare: .venv/docs
 	sh tests/prepare.sh
 
 # The whole suite; -ra names every skipped test and why.
@@ -32,6 +32,14 @@ test: prepare lint
 
 fast: setup
 	$(BIN)/python -m pytest -n 2 -ra -m "not slow"
+
+# The documentation as a site that opens from a folder: docs/_build/index.html.
+docs: .venv/docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build
+
+.venv/docs: $(STAMP) requirements/docs.txt
+	$(INSTALL) --require-hashes -r requirements/docs.txt
+	touch $@
 
 lint: setup
 	$(BIN)/ruff check .
@@ -61,4 +69,4 @@ lock: setup
 	$(COMPILE) --upgrade -c requirements/runtime.txt -o requirements/pandas3.txt requirements/pandas3.in
 
 clean:
-	rm -rf .venv .venv-pandas3 build dist *.egg-info src/*.egg-info
+	rm -rf .venv .venv-pandas3 docs/_build docs/_generated build dist *.egg-info src/*.egg-info

@@ -19,7 +19,15 @@ CAPACITY = 2**31 - 1  # the flow solver counts in 32-bit integers
 
 
 class InfeasibleTarget(ValueError):
-    """No adjusted scores exist: too few rows give the named classes any probability."""
+    """No adjusted scores exist: too few rows give the named classes any probability.
+
+    >>> import veracity as vc
+    >>> try:
+    ...     vc.adjust([[1.0, 0.0], [1.0, 0.0]], [0.5, 0.5])
+    ... except vc.InfeasibleTarget as problem:
+    ...     print(problem.classes)
+    (1,)
+    """
 
     def __init__(self, classes: tuple[Any, ...], need: float, have: float) -> None:
         self.classes, self.need, self.have = classes, need, have

@@ -48,6 +48,12 @@ class Chain:
     counts        (n,) how many cases each row counts as, for the corrections
     prior         (k,) class frequencies; those of the outcomes when left out
     log_realised  (n,) ln of the score of the outcome where it is known better than from S
+
+    >>> from veracity import rule
+    >>> forecasts, calibrated = np.array([[0.2, 0.8], [0.6, 0.4]]), np.array([[0.1, 0.9], [0.7, 0.3]])
+    >>> chain = Chain(S=forecasts, outcomes=np.array([1, 0]), C=calibrated)
+    >>> round(chain.loss(rule("log"), "S", "Y"), 4), round(chain.loss(rule("log"), "S", "C"), 4)
+    (0.367, 0.0291)
     """
 
     S: Array

@@ -37,6 +37,9 @@ class ScoringRule:
     inverse     u → the row with sum one whose gradient is u + c·1 (or the nearest row of the simplex)
     unit        change of the gradient for a shift of one: b adds to ln p at r = 0 and to p at r = 1
     rows        the domain check of its rows
+
+    >>> float(rule("brier").score([0.2, 0.8], 1).round(6))  # 0.2² + 0.2²
+    0.08
     """
 
     key: str | float

@@ -31,6 +31,10 @@ class Forecasts:
                    except that half precision (float16) becomes float32.
     outcomes       (n,) column number of the outcome; None when only the realised probabilities are known.
     log_realised   (n,) log-probability of the outcome where the input had logs: no underflow to log scores.
+
+    >>> forecasts = Forecasts.of(["no", "yes", "yes"], [0.2, 0.7, 0.9], pos_label="yes")
+    >>> forecasts.classes, forecasts.outcomes.tolist()
+    (('no', 'yes'), [0, 1, 1])
     """
 
     probabilities: Array | None

@@ -24,6 +24,11 @@ class Finding:
 
     count  how many rows, cases or values it is about, of `total`; 0 where nothing is counted
     rows   the first of them
+
+    >>> import veracity as vc
+    >>> first = vc.assess([1, 0], [0.0, 0.3]).findings[0]
+    >>> first.code, first.severity, first.count, first.rows
+    ('zero_probability', 'critical', 1, (0,))
     """
 
     count: int = 0

@@ -37,7 +37,15 @@ SOFT = (SoftOutcomes, SoftOmitted)  # findings that some outcomes were between 0
 
 @dataclass(frozen=True, repr=False)
 class Assessments(Presented):
-    """Assessments of several models, by name."""
+    """Assessments of several models, by name.
+
+    >>> import polars as pl
+    >>> import veracity as vc
+    >>> frame = pl.DataFrame({"y": [0, 1, 1, 0], "a": [0.2, 0.7, 0.9, 0.4], "b": [0.5, 0.5, 0.6, 0.5]})
+    >>> models = vc.assess(frame, label="y", positive_proba="a,b")
+    >>> list(models.models), round(models["a"].scores.log_loss, 3)
+    (['a', 'b'], 0.299)
+    """
 
     models: Mapping[str, Assessment]
 

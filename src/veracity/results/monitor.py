@@ -131,6 +131,16 @@ def monitor(
     -------
     Monitor
         Windows, alarms, what changed since when; `alarm` says whether one stands.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import veracity as vc
+    >>> rng = np.random.default_rng(1)
+    >>> day, p = np.repeat(np.arange(60), 40), rng.uniform(0.1, 0.5, 2400)
+    >>> happened = rng.random(2400) < np.where(day < 40, p, 0.5 * p)  # half as often from day 40 on
+    >>> vc.monitor(happened, p, time=day).alarm
+    True
     """
     given: dict[str, Any] = {"counts": counts, "labels": labels, "pos_label": pos_label, "time": time}
     held = {name: value for name, value in given.items() if value is not None}

@@ -105,6 +105,9 @@ class Plan:
     """The options of an assessment; tallies with different plans refuse to add.
 
     floor and end_width that are not given (None) are those of the preset, or the usual ones.
+
+    >>> Plan(floor=0.01).floor, Plan(preset="CQ").floor
+    (0.01, 0.005)
     """
 
     floor: float = _plan(  # a number once the plan is made
