@@ -1,4 +1,4 @@
-"""The documentation builds without a warning, loads nothing from elsewhere, and its interactive page tells our numbers."""
+"""The documentation builds without a warning and loads nothing from elsewhere; its numbers are ours."""
 
 from __future__ import annotations
 
