@@ -39,7 +39,7 @@ class Paper:
 
 def keys() -> list[str]:
     """Return the keys of all reproduced papers."""
-    found = {name.upper() for _, name, _ in pkgutil.iter_modules(__path__) if not name.startswith("_")}
+    found = {name.upper() for _, name, package in pkgutil.iter_modules(__path__) if not (package or name[0] == "_")}
     return [key for key in KEYS if key in found] + sorted(found - set(KEYS))
 
 

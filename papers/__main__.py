@@ -7,21 +7,32 @@ from pathlib import Path
 
 import click
 
-from papers import Options, Paper, keys, module, reproduce
+from papers import Options, Paper, keys, module, questions, reproduce
 from papers._page import COLUMNS, files
 from papers._rows import DIFFERS, tally
+from papers.questions import _render as pages
 
 DATA = ("../shared/data", "shared/data")  # possible folders of real networks' outputs, from the current one
 
 
-@click.command(help="Reproduce the papers: KEYS are N17, RP, CQ, HB17 and KF15; all by default.")
+@click.command(
+    help="Reproduce the papers: KEYS are N17, RP, CQ, HB17 and KF15; all by default. "
+    "questions [NAME]... runs the studies of the open questions again, at most an hour, and keeps their results."
+)
 @click.argument("wanted", nargs=-1, metavar="[KEYS]...")
 @click.option("-o", "--output", default="papers/out", show_default=True, metavar="DIR", help="Folder of the pages.")
 @click.option("--quick", is_flag=True, help="Fewer draws: about a minute.")
 @click.option("--data", metavar="DIR", help=f"Real networks' forecasts (default: {DATA[0]} where it exists).")
 @click.option("--outputs", metavar="DIR", help="Logits or probabilities with labels of your networks, for CQ.")
-def main(wanted: tuple[str, ...], output: str, quick: bool, data: str | None, outputs: str | None) -> None:
-    """Compute the papers asked for, write their pages and exit with 1 if a number differs without a reason."""
+@click.option("--seed", default=0, show_default=True, help="Of the studies of the questions.")
+def main(wanted: tuple[str, ...], output: str, quick: bool, data: str | None, outputs: str | None, seed: int) -> None:
+    """Compute the papers asked for, write their pages and exit with 1 if a number differs without a reason.
+
+    `questions`, with names of some or alone, runs their studies again and keeps the results.
+    """
+    if wanted and wanted[0].lower() == "questions":
+        _study(wanted[1:], quick, seed)
+        return
     try:
         selected = list(dict.fromkeys(key.upper() for key in wanted)) or keys()
         for key in selected:
@@ -32,12 +43,26 @@ def main(wanted: tuple[str, ...], output: str, quick: bool, data: str | None, ou
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files(papers).items():
+    answered = [] if wanted else questions.answered()
+    listed = [(pages.name_of(one), one.question, one.page.answer) for one in answered]
+    for name, text in (files(papers, listed) | pages.files(answered)).items():
         (folder / name).write_text(text, encoding="utf-8")
     differing = sum(tally(paper.sections)[DIFFERS] for paper in papers)
     result = f"{differing} rows differ without a known reason" if differing else "no row differs without a known reason"
     click.echo(f"{result}. Pages: {folder / 'index.html'}")
     sys.exit(1 if differing else 0)
+
+
+def _study(names: tuple[str, ...], short: bool, seed: int) -> None:
+    """Run the studies of these questions, or of all, and keep their results; short ones are only tried."""
+    try:
+        for name in names or questions.NAMES:
+            result = questions.run(name, seed, short)
+            if not short:
+                questions.keep(name, result)
+            click.echo(f"{name}: {result['cpu_seconds']:.0f} s of CPU time{'' if short else ', results kept'}")
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def _reported(paper: Paper) -> Paper:

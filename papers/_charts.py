@@ -42,8 +42,10 @@ def lines(
     width: int = 260,
     height: int = 200,
     title: str = "",
+    legend_columns: int | None = None,
 ) -> Any:
     """Return lines over x in the order of the column `order`; colour and dash name columns."""
+    legend = alt.Legend(columns=legend_columns, labelLimit=0) if legend_columns else alt.Undefined
     encoding: dict[str, Any] = {
         "x": alt.X(f"{x}:Q", title=x),
         "y": alt.Y(f"{y}:Q", title=y, scale=alt.Scale(domain=y_domain, nice=False) if y_domain else alt.Undefined),
@@ -57,10 +59,10 @@ def lines(
             domain=list(colours) if colours else alt.Undefined,
             range=list(colours.values()) if colours else list(PALETTE),
         )
-        encoding["color"] = alt.Color(f"{colour}:N", scale=scale, title=None, sort=None)
+        encoding["color"] = alt.Color(f"{colour}:N", scale=scale, title=None, sort=None, legend=legend)
     if dash:
         patterns = alt.Scale(domain=dashes) if dashes else alt.Undefined
-        encoding["strokeDash"] = alt.StrokeDash(f"{dash}:N", title=None, sort=None, scale=patterns)
+        encoding["strokeDash"] = alt.StrokeDash(f"{dash}:N", title=None, sort=None, scale=patterns, legend=legend)
     chart = alt.Chart(rows, title=title, width=width, height=height)
     return chart.mark_line(clip=True, strokeWidth=1.8).encode(**encoding)
 

@@ -19,13 +19,13 @@ COLUMNS = ("key", "section", "kind", "item", "paper", "computed", "value", "verd
 HERE = Path(__file__).parent
 
 
-def files(papers: Sequence[Paper]) -> dict[str, str]:
-    """Return {file name: text}: index.html, one page per paper and rows.csv."""
+def files(papers: Sequence[Paper], questions: Sequence[tuple[str, str, str]] = ()) -> dict[str, str]:
+    """Return {file name: text}: index.html, which lists questions by (file, question, answer), pages and rows.csv."""
     pages = {f"{paper.key.lower()}.html": page([paper], paper) for paper in papers}
-    return {"index.html": page(papers), **pages, "rows.csv": rows_csv(papers)}
+    return {"index.html": page(papers, questions=questions), **pages, "rows.csv": rows_csv(papers)}
 
 
-def page(papers: Sequence[Paper], paper: Paper | None = None) -> str:
+def page(papers: Sequence[Paper], paper: Paper | None = None, questions: Sequence[tuple[str, str, str]] = ()) -> str:
     """Return the HTML of one paper, or of the index of several."""
     from jinja2 import Environment
     from markupsafe import Markup
@@ -38,7 +38,7 @@ def page(papers: Sequence[Paper], paper: Paper | None = None) -> str:
     template = Environment(autoescape=True).from_string((HERE / "page.html").read_text(encoding="utf-8"))
     text = template.render(
         title=f"{paper.key}, reproduced" if paper else TITLE,
-        style=Markup(_style_sheet()),
+        style=Markup(style_sheet()),
         paper=paper,
         verdicts=VERDICTS,
         counts=counts,
@@ -48,8 +48,9 @@ def page(papers: Sequence[Paper], paper: Paper | None = None) -> str:
         ],
         omitted=[[one.key, items, why] for one in papers for items, why in one.not_reproduced.items()],
         svg=svg,
+        questions=questions,
     )
-    return _renumbered(text)
+    return renumbered(text)
 
 
 def svg(chart: Any) -> str:
@@ -76,12 +77,13 @@ def rows_csv(papers: Sequence[Paper]) -> str:
     return text.getvalue()
 
 
-def _style_sheet() -> str:
+def style_sheet() -> str:
+    """Return the style of the report and of these pages."""
     report = resources("veracity.show").joinpath("style.css").read_text(encoding="utf-8")
     return report + (HERE / "page.css").read_text(encoding="utf-8")
 
 
-def _renumbered(text: str) -> str:
+def renumbered(text: str) -> str:
     """Return the page with clip paths numbered in order of appearance; the converter counts on from page to page."""
     numbers: dict[str, str] = {}
     return re.sub(r"\bclip\d+\b", lambda found: numbers.setdefault(found.group(), f"clip{len(numbers)}"), text)

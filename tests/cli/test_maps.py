@@ -116,7 +116,7 @@ def test_bad_priors_are_refused(here, capsys, prior, words):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--to", "nothing", "-o", "x.csv"], "no such file; give sample, uniform, em"),
+        (["--to", "nothing", "-o", "x.csv"], "no such file; give sample, uniform, em, bbse or a file"),
         (["--to", "sample", "-o", "x.xlsx"], "ends in .csv or .parquet"),
         (["--to", "sample", "--rule", "-2", "-o", "x.csv"], "r"),
         (["--to", "sample", "--rule", "spherical", "-o", "x.csv"], "power family"),

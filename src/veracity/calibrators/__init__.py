@@ -19,6 +19,7 @@ from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
 from veracity.inputs import Forecasts
 
+from ._black_box import black_box
 from ._feasibility import InfeasibleTarget
 from ._fitted import SCHEMA, Fitted
 from ._grouping import class_means, copies, effective_rows, equal_rows
@@ -31,6 +32,7 @@ __all__ = [
     "InfeasibleTarget",
     "adjust",
     "adjustment",
+    "black_box",
     "class_means",
     "copies",
     "effective_rows",

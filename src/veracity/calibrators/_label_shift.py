@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import chi2
 
 from veracity.inputs import Forecasts
 from veracity.records import findings_of_results as of_results
-from veracity.records.findings import Finding
 from veracity.types import Array
 
 from ._dual_solver import Chunks, in_memory, moments
@@ -21,7 +21,7 @@ MOST_ROUNDS = 5000
 ABSENT = 1e-6  # a frequency below this is on its way to zero
 
 
-def em(forecasts: Forecasts, trained_on: ArrayLike) -> tuple[Array, Finding]:
+def em(forecasts: Forecasts, trained_on: ArrayLike) -> tuple[Array, of_results.LabelShift]:
     """Return class frequencies here, given those the model was `trained_on`, and a warning about the assumptions.
 
     Rounds of π ← mean over rows of S·π/trained_on, normalised (EM), or Newton steps where they are short: both climb
@@ -29,13 +29,16 @@ def em(forecasts: Forecasts, trained_on: ArrayLike) -> tuple[Array, Finding]:
     optimisers would repeat for the loss alone.
     A maximum at the edge of the simplex means that label shift does not describe the scores: ValueError.
     """
-    return em_chunks(in_memory(forecasts), trained_on, forecasts.classes)
+    return em_chunks(in_memory(forecasts), trained_on, forecasts.classes, cases=effective_cases(forecasts))
 
 
 def em_chunks(
-    chunks: Chunks, trained_on: ArrayLike, classes: tuple[Any, ...], start: Array | None = None
-) -> tuple[Array, Finding]:
-    """Return the same from passes over rows (m, k) with their shares of the mass, beginning at `start`."""
+    chunks: Chunks, trained_on: ArrayLike, classes: tuple[Any, ...], *, cases: float, start: Array | None = None
+) -> tuple[Array, of_results.LabelShift]:
+    """Return the same from passes over rows (m, k) with their shares of the mass, beginning at `start`.
+
+    `cases` is their effective number: it sizes Wald's test with the information n Σ A_i A_j/(π_i π_j) of π.
+    """
     before = checked_target(trained_on, classes)
     if (before == 0.0).any():
         name = classes[int(np.argmin(before))]
@@ -61,7 +64,19 @@ def em_chunks(
             break
     else:
         raise ValueError(f"em: no estimate in {MOST_ROUNDS} rounds; the scores say too little about the frequencies")
-    return pi / pi.sum(), of_results.LabelShift(classes=tuple(map(str, classes)), frequencies=tuple(pi.tolist()))
+    change = (pi - before) / pi
+    finding = of_results.LabelShift(
+        classes=tuple(map(str, classes)),
+        frequencies=tuple(pi.tolist()),
+        p=float(chi2.sf(cases * float(change @ coupling @ change), len(pi) - 1)),
+        needs_calibration=True,
+    )
+    return pi / pi.sum(), finding
+
+
+def effective_cases(forecasts: Forecasts) -> float:
+    """Return (Σw)²/Σw², counting copies."""
+    return float(forecasts.mass.sum() ** 2 / forecasts.squared_mass.sum())
 
 
 def _newton(pi: Array, found: Array, coupling: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 OWN = (
     Option(
         ESTIMATION,
-        "--to sample|uniform|em|PRIOR.csv",
+        "--to sample|uniform|em|bbse|PRIOR.csv",
         "Class frequencies to match: those of the outcomes, equal ones, an estimate from the forecasts alone under "
-        "label shift, or a file of class,probability.",
+        "label shift (em: they were calibrated; bbse: see --reference), or a file of class,probability.",
         required=True,
     ),
     Option(
@@ -36,6 +37,11 @@ OWN = (
         "--trained-on sample|uniform|PRIOR.csv",
         "For --to em: class frequencies that the model was trained on; those of the outcomes by default.",
     ),
+    Option(
+        ESTIMATION,
+        "--reference FILE",
+        "For --to bbse: forecasts of the model with outcomes from before the shift, calibrated or not.",
+    ),
 )
 
 
@@ -45,6 +51,7 @@ def command(
     to: str,
     rule: str,
     trained_on: str | None,
+    reference: str | None,
     output: str,
     suffix: str | None,
     force: bool,
@@ -67,14 +74,22 @@ def command(
       veracity adjust forecasts.csv --to sample -o adjusted.csv
       veracity adjust forecasts.csv --to prior.csv --rule brier -o adjusted.parquet
       veracity adjust forecasts.csv --to em --trained-on uniform -o adjusted.csv
+      veracity adjust new.csv --to bbse --reference validation.csv -o adjusted.csv
       veracity adjust year/*.parquet --to sample --engine dask -o adjusted/
     """
     request = Request.taken_from(files, options)
-    read = files_read(request, to, trained_on)
+    read = files_read(request, to, trained_on, reference)
     map_file = None if output == "-" else map_file_of(output)
     check_rows_file(output, force, read, map_file)
     if trained_on is not None and to != "em":
         raise ValueError("--trained-on: only the estimate of --to em needs it")
+    if reference is not None and to != "bbse":
+        raise ValueError(f"--reference {reference} has no effect; only the estimate of --to bbse needs it")
+    if to == "bbse" and reference is None:
+        raise ValueError(
+            "--to bbse: the estimate needs forecasts with outcomes from before the shift\n  give them:  --reference "
+            "FILE"
+        )
     wanted_rule = number_or_name(rule)
 
     from veracity import calibrators
@@ -85,6 +100,9 @@ def command(
         model = one_model(request, working, outcomes="asked" if asked else "unused", suffix=suffix)
         if to == "em":
             target, finding = model.label_shift(frequencies(trained_on or "sample", model, "--trained-on"))
+            tell(f"warning: {finding.message}")
+        elif to == "bbse" and reference is not None:
+            target, finding = model.black_box_shift(one_model(replace(request, files=(reference,)), working))
             tell(f"warning: {finding.message}")
         else:
             target = frequencies(to, model, "--to")
@@ -114,7 +132,7 @@ def frequencies(which: str, model: RecalibrationJob, option: str) -> Any:
         return np.full(len(model.tally.classes), 1.0 / len(model.tally.classes))
     path = Path(which)
     if not path.is_file():
-        words = "sample, uniform" + (", em" if option == "--to" else "")
+        words = "sample, uniform" + (", em, bbse" if option == "--to" else "")
         raise ValueError(f"{option} {which}: no such file; give {words} or a file of class,probability")
     given = prior_from(path)
     names = [str(c) for c in model.tally.classes]

@@ -188,6 +188,8 @@ class LabelShift(Finding, severity="warning"):
 
     classes: tuple[str, ...]
     frequencies: tuple[float, ...]
+    p: float  # of Wald's test that they are those before
+    needs_calibration: bool  # whether the estimate takes scores for true probabilities
 
 
 class OwnPicks(Finding, severity="critical"):

@@ -104,14 +104,16 @@ class Mapped:
     def _in_place(self, others: Passthrough | None, forecasts: Forecasts, rows: Array) -> pl.DataFrame:
         """Return the rows of the file, each once, with the mapped probabilities in their columns."""
         numbers, first = np.unique(forecasts.numbers, return_index=True)  # a case may be shared between outcomes
-        made = pl.DataFrame() if others is None else others.select(numbers)
         columns, layout = self.source.layout.forecasts, self.source.layout
         scale = self.source.options.scale or layout.scale
         mapped = [
             stated(rows[first, j], scale, len(columns), signed=self._signed(name)).alias(name + self.suffix)
             for j, name in enumerate(columns, 1 if len(columns) < rows.shape[1] else 0)
         ]
-        return made.with_columns(mapped).select(list(self.schema))
+        made = pl.DataFrame(mapped)  # a frame without columns has no rows to put them beside
+        if others is not None and self.copied:
+            made = others.select(numbers).with_columns(mapped)
+        return made.select(list(self.schema))
 
     def frames(self, part: Part) -> Iterator[pl.DataFrame]:
         """Yield the mapped rows of a part; none if it is unreadable and such parts are skipped."""

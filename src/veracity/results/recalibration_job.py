@@ -16,7 +16,7 @@ from veracity import calibrators
 from veracity.calibrators import Fitted, additive, coherent, multiplicative
 from veracity.calibrators._dual_solver import Sums, Work
 from veracity.calibrators._fitted import as_rows, blocks
-from veracity.calibrators._label_shift import em_chunks
+from veracity.calibrators._label_shift import effective_cases, em_chunks
 from veracity.files.files_read import FilesRead
 from veracity.read import Part, Source
 from veracity.read.parts import Batch
@@ -103,7 +103,25 @@ class RecalibrationJob:
         if self.tally.complete:
             return calibrators.em(self.tally.rows, trained_on)
         start, _ = calibrators.em(self.tally.rows, trained_on)
-        return em_chunks(self._passes, trained_on, self.tally.classes, start)
+        cases = effective_cases(self.tally.rows) * self.tally.cases / float(self.tally.rows.copies.sum())
+        return em_chunks(self._passes, trained_on, self.tally.classes, cases=cases, start=start)
+
+    def black_box_shift(self, reference: RecalibrationJob) -> tuple[Any, Finding]:
+        """Return class frequencies estimated from mean forecasts here and by outcome in the reference, rows at hand."""
+        names, others = ([str(c) for c in job.tally.classes] for job in (self, reference))
+        if sorted(names) != sorted(others):
+            raise ValueError(
+                f"the reference is for classes {', '.join(others)}, the forecasts are for {', '.join(names)}"
+            )
+        order = [others.index(name) for name in names]
+        rows = reference.tally.rows
+        same = replace(
+            rows,
+            probabilities=rows.matrix[:, order],
+            outcomes=np.argsort(order)[rows.observed],
+            classes=self.tally.classes,
+        )
+        return calibrators.black_box(self.tally.rows, same, self.tally.mean_forecast)
 
     def check_suffix(self, suffix: str) -> None:
         """Refuse an ending of the names of new columns that would have no effect or hide columns of the files."""

@@ -13,10 +13,11 @@ from veracity.records.findings import Finding
 from veracity.records.verdict import Reason
 
 from .calibration import why_not
-from .numbers import chance, percent
+from .numbers import chance, p_equals, percent
 
 NAMED_FILES = 3
 NAMED_CELLS = 3
+SHIFTED = 0.05  # p below which estimated class frequencies are worth an adjustment
 
 SENTENCES: dict[type[Finding], str] = {
     of_results.UpdatesWithoutCases: "{count:,} of {total:,} {what}s have no cases (first: {first}): passed over",
@@ -215,9 +216,24 @@ def _instead(value: float, other: float, how: str) -> str:
 @sentence_of.register
 def _(finding: of_results.LabelShift) -> str:
     values = ", ".join(f"{c} {p:.4g}" for c, p in zip(finding.classes, finding.frequencies, strict=True))
+    calibrated = " and that the scores were calibrated there" if finding.needs_calibration else ""
+    differ = f"from those before by more than chance ({p_equals(finding.p)})"
+    # papers/questions/prior.py measures both rules.
+    if finding.p > SHIFTED:
+        pays = (
+            f"They do not differ {differ}: where nothing changed, adjusting by such an estimate raises the log loss. "
+            "Keep the forecasts unless the shift is known."
+        )
+    elif finding.needs_calibration:
+        pays = (
+            f"They differ {differ}: adjustment pays if the scores were calibrated, and can cost more than the shift if "
+            "they were not; --to bbse does without that."
+        )
+    else:
+        pays = f"They differ {differ}: adjustment is expected to pay."
     return (
         f"class frequencies were estimated from the scores ({values}), assuming that only they changed since training "
-        "(label shift) and that the scores were calibrated there; labels can check it, scores alone cannot"
+        f"(label shift){calibrated}; labels can check it, scores alone cannot. {pays}"
     )
 
 
