@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ TEST = 1000  # cases of each class
 DISTANCE = 6.0**0.5  # between the means in standard deviations, whatever the dimension: 89 % for known Gaussians
 HEAVY = 0.35  # coupling of the heavy source: Student's t with 2.9 degrees of freedom
 MEASURES = ("picks", "geometric accuracy", "robustness")
-METHODS = {
+METHODS: dict[str, Callable[[int, int], Any]] = {
     "Gaussian, plain": lambda d, n: CoupledGaussianClassifier(kappa=0.0, shrinkage=None),
     "κ by data, plain": lambda d, n: CoupledGaussianClassifier(shrinkage=None),
     "κ = 1/(n − d), plain": lambda d, n: CoupledGaussianClassifier(kappa=1.0 / (n - d), shrinkage=None),
@@ -57,7 +58,7 @@ def random_root(d: int, generator: np.random.Generator) -> Array:
     """Return the factor of a random covariance with unit average variance and eigenvalues within about 20."""
     spread = np.exp(generator.normal(0.0, 0.7, d))
     axes, _ = np.linalg.qr(generator.standard_normal((d, d)))
-    return np.asarray(axes * np.sqrt(spread / spread.mean())) @ axes.T
+    return np.asarray(axes * np.sqrt(spread / spread.mean()) @ axes.T)
 
 
 def scores(model: Any, train: Any, test: Any) -> tuple[list[float], float]:
@@ -181,7 +182,7 @@ def page(results: Results) -> Page:
     charts = [
         _charts.curves(
             [
-                ({"method": method}, *zip(*points, strict=True))
+                ({"method": method}, [d for d, _ in points], [value for _, value in points])
                 for method in methods
                 if (
                     points := [

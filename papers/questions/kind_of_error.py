@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ RANGES = {  # of the wrong value; the true ones are 2, 1, the source's κ and 1
     "tail": ((0.0, 0.6), (1.6, 3.0)),  # factors of κ
     "amplitude": ((0.4, 0.75), (1.35, 2.5)),
 }
-CLASSIFIERS = {
+CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "logistic regression": lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000)),
     "forest": lambda: RandomForestClassifier(200, min_samples_leaf=3, random_state=0),
 }

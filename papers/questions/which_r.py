@@ -84,7 +84,7 @@ def two_experts(draws: int, seed: int) -> dict[str, Any]:
             for p in (a, b):  # the mean over both outcomes given q: less noise than drawn outcomes
                 rows = np.column_stack([1.0 - p, p])
                 truth = np.column_stack([1.0 - q, q])
-                score.append(sum(truth[:, y] * rule.score(rows, np.full(SIZE, y)) for y in (0, 1)).mean())
+                score.append(float(sum((truth[:, y] * rule.score(rows, np.full(SIZE, y))).mean() for y in (0, 1))))
                 half.append(((1.0 - q) * event_half(p, np.zeros(SIZE), r) + q * event_half(p, np.ones(SIZE), r)).mean())
             found[f"{r:g}"].append((score[0] - score[1], half[0] - half[1]))
     return {

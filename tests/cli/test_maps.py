@@ -69,6 +69,26 @@ def test_adjust_to_an_estimate_warns_what_it_assumes(here, capsys):
     assert "label shift" in capsys.readouterr().err
 
 
+def test_adjust_by_black_box_takes_frequencies_from_a_reference_with_classes_in_any_order(here, forecasts, capsys):
+    kept = np.flatnonzero((forecasts.outcomes != 0) | (np.arange(200) % 3 == 0))  # fewer cases of a
+    pl.read_csv("f.csv")[kept.tolist()].select("p_a", "p_b", "p_c").write_csv("new.csv")
+    pl.read_csv("f.csv").select("p_c", "p_a", "label", "p_b").write_csv("turned.csv")
+    assert run(["adjust", "new.csv", "--to", "bbse", "--reference", "turned.csv", "-o", "x.parquet"]) == 0
+    found, _ = calibrators.black_box(forecasts.take(kept), forecasts)
+    assert pl.read_parquet("x.parquet").to_numpy().mean(axis=0) == pytest.approx(found, abs=1e-9)
+    assert "label shift" in capsys.readouterr().err
+
+
+def test_black_box_estimation_names_a_reference_that_it_cannot_use(here, capsys):
+    pl.DataFrame({"label": ["a", "b"], "p_a": [0.6, 0.4], "p_b": [0.4, 0.6]}).write_csv("two.csv")
+    for reference, words in ((None, "--reference FILE"), ("two.csv", "the reference is for classes a, b")):
+        given = [] if reference is None else ["--reference", reference]
+        assert run(["adjust", "f.csv", "--to", "bbse", *given, "-o", "x.csv"]) == 2
+        assert words in capsys.readouterr().err
+    assert run(["adjust", "f.csv", "--to", "uniform", "--reference", "f.csv", "-o", "x.csv"]) == 2
+    assert "has no effect" in capsys.readouterr().err
+
+
 def test_adjust_to_standard_output_prints_rows_only(here, capsysbinary, forecasts):
     assert run(["adjust", "f.csv", "--to", "sample", "-o", "-"]) == 0
     out = capsysbinary.readouterr()

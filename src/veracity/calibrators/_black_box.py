@@ -69,6 +69,7 @@ def black_box(
         classes=tuple(map(str, classes)),
         frequencies=tuple(frequencies.tolist()),
         p=float(chi2.sf(statistic, k - 1)),
+        cases=min(f.mass.sum() ** 2 / f.squared_mass.sum() for f in (forecasts, reference)),
         needs_calibration=False,
     )
     return frequencies, finding

@@ -69,6 +69,7 @@ def em_chunks(
         classes=tuple(map(str, classes)),
         frequencies=tuple(pi.tolist()),
         p=float(chi2.sf(cases * float(change @ coupling @ change), len(pi) - 1)),
+        cases=cases,
         needs_calibration=True,
     )
     return pi / pi.sum(), finding

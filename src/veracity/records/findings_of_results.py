@@ -189,6 +189,7 @@ class LabelShift(Finding, severity="warning"):
     classes: tuple[str, ...]
     frequencies: tuple[float, ...]
     p: float  # of Wald's test that they are those before
+    cases: float  # effective number behind the estimate
     needs_calibration: bool  # whether the estimate takes scores for true probabilities
 
 

@@ -18,6 +18,7 @@ from .numbers import chance, p_equals, percent
 NAMED_FILES = 3
 NAMED_CELLS = 3
 SHIFTED = 0.05  # p below which estimated class frequencies are worth an adjustment
+ENOUGH = 100  # cases a class from which they are
 
 SENTENCES: dict[type[Finding], str] = {
     of_results.UpdatesWithoutCases: "{count:,} of {total:,} {what}s have no cases (first: {first}): passed over",
@@ -218,11 +219,16 @@ def _(finding: of_results.LabelShift) -> str:
     values = ", ".join(f"{c} {p:.4g}" for c, p in zip(finding.classes, finding.frequencies, strict=True))
     calibrated = " and that the scores were calibrated there" if finding.needs_calibration else ""
     differ = f"from those before by more than chance ({p_equals(finding.p)})"
-    # papers/questions/prior.py measures both rules.
+    # papers/questions/prior.py measures these rules.
     if finding.p > SHIFTED:
         pays = (
             f"They do not differ {differ}: where nothing changed, adjusting by such an estimate raises the log loss. "
             "Keep the forecasts unless the shift is known."
+        )
+    elif finding.cases < ENOUGH * len(finding.classes):
+        pays = (
+            f"They differ {differ}, but {finding.cases:,.0f} cases are few: below {ENOUGH} a class such an estimate "
+            "loses more than it gains unless the shift is large. Keep the forecasts unless the shift is known."
         )
     elif finding.needs_calibration:
         pays = (
@@ -230,7 +236,7 @@ def _(finding: of_results.LabelShift) -> str:
             "they were not; --to bbse does without that."
         )
     else:
-        pays = f"They differ {differ}: adjustment is expected to pay."
+        pays = f"They differ {differ}: adjustment pays where a shift is plausible."
     return (
         f"class frequencies were estimated from the scores ({values}), assuming that only they changed since training "
         f"(label shift){calibrated}; labels can check it, scores alone cannot. {pays}"
