@@ -1,0 +1,102 @@
+"""One number each, for people who want no more: `metrics.log_loss(y, p)`; the same numbers as in `assess`.
+
+Every function takes outcomes and probabilities, (n,) for the second of two classes or (n, k), as `assess` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from numpy.typing import ArrayLike
+
+from veracity import measures
+from veracity.inputs import Forecasts
+from veracity.measures import Measure
+from veracity.records.reading import Reading, unknown
+from veracity.results.assess import assess
+
+__all__ = [
+    "brier_score",
+    "calibration_error",
+    "calibration_loss",
+    "calibration_slope",
+    "decisiveness",
+    "geometric_accuracy",
+    "log_loss",
+    "power_score",
+    "robustness",
+]
+
+Labels = Sequence[Any] | None
+
+
+class Metric(Protocol):
+    """A function of outcomes and probabilities."""
+
+    def __call__(
+        self,
+        y_true: ArrayLike,
+        y_proba: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = ...,
+        labels: Labels = ...,
+    ) -> float: ...
+
+
+def metric(measure: Measure) -> Metric:
+    """Return the function that computes a measure of the registry."""
+
+    def of(
+        y_true: ArrayLike, y_proba: ArrayLike, *, sample_weight: ArrayLike | None = None, labels: Labels = None
+    ) -> float:
+        return measure(Forecasts.of(y_true, y_proba, sample_weight=sample_weight, labels=labels))
+
+    of.__name__ = of.__qualname__ = measure.name
+    direction = {"lower": " Lower is better.", "higher": " Higher is better."}.get(measure.better, "")
+    said = measure.gloss if direction.strip() in measure.gloss else f"{measure.gloss}{direction}"
+    of.__doc__ = f"Return the {measure.titled[0].lower()}{measure.titled[1:]}: {measure.formula}. {said.strip()}"
+    return of
+
+
+log_loss = metric(measures.LOG_LOSS)
+brier_score = metric(measures.BRIER)
+geometric_accuracy = metric(measures.GEOMETRIC_ACCURACY)
+decisiveness = metric(measures.DECISIVENESS)
+robustness = metric(measures.ROBUSTNESS)
+
+
+def power_score(r: float) -> Metric:
+    """Return the proper score of the power family at r > −1 as a function: 0 is the log loss, 1 the Brier score.
+
+    >>> round(power_score(0.5)([0, 1, 1], [0.2, 0.7, 0.9]), 4)
+    0.1337
+    """
+    return metric(measures.power_score(r))
+
+
+def calibration_error(
+    y_true: ArrayLike, y_proba: ArrayLike, *, sample_weight: ArrayLike | None = None, labels: Labels = None
+) -> Reading:
+    """Return the calibration error with 15 bins: of the event for two classes, of the pick for more.
+
+    Chance alone makes one too; see `assess(…).calibration_error` for how large.
+    """
+    a = assess(y_true, y_proba, sample_weight=sample_weight, labels=labels)
+    errors = a.calibration_error
+    error = errors.classwise if len(a.classes) == 2 else errors.top_label
+    return unknown(a.verdict) if error is None else Reading(error.value, error.low, error.high)
+
+
+def calibration_slope(
+    y_true: ArrayLike, y_proba: ArrayLike, *, sample_weight: ArrayLike | None = None, labels: Labels = None
+) -> Reading:
+    """Return the slope b of ln p' = a + b ln p with its interval: below 1 over-confident, above 1 under-confident."""
+    return assess(y_true, y_proba, sample_weight=sample_weight, labels=labels).calibration_slope
+
+
+def calibration_loss(
+    y_true: ArrayLike, y_proba: ArrayLike, *, sample_weight: ArrayLike | None = None, labels: Labels = None
+) -> Reading:
+    """Return what recalibration takes off the log loss on cases it was not fitted to (at least), with its interval."""
+    return assess(y_true, y_proba, sample_weight=sample_weight, labels=labels).losses("log").CL

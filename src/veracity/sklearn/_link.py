@@ -1,0 +1,73 @@
+"""What a classifier says as probabilities above 0: scores by Platt scaling or a softmax, certainties less certain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from veracity import calibrators
+from veracity.calibrators import Fitted
+from veracity.calibrators.floor import Floor
+from veracity.inputs import Forecasts
+from veracity.types import Array, Floats, Ints
+
+Link = Callable[[Array], Array]
+LEAST, MOST = 1e-16, 0.1  # minimum probability, the second times the number of classes
+
+
+@dataclass(frozen=True)
+class SoftScores:
+    """Softmax of scores in units of `scale`, mapped by `fitted`."""
+
+    scale: float
+    fitted: Fitted
+
+    def __call__(self, scores: Array) -> Array:
+        return self.fitted(softmax(scores / self.scale, axis=1))
+
+
+def of_scores(scores: Array, codes: Ints, weight: Floats | None, classes: tuple[Any, ...]) -> Link:
+    """Return the probabilities of decision scores: two classes by Platt scaling, more by a temperature."""
+    scale = float(np.std(scores)) or 1.0
+    rows = Forecasts(softmax(scores / scale, axis=1), codes, classes, weights=weight)
+    return SoftScores(scale, calibrators.fit("platt" if len(classes) == 2 else "temperature", rows))
+
+
+def of_certainties(p: Array, classes: tuple[Any, ...]) -> Link:
+    """Return the map that lifts 0 to half of the smallest share that was given, within limits.
+
+    Trees and votes say 0 where they have seen no case, which is not evidence that there is none.
+    """
+    least = min(max(float(p[p > 0.0].min()) / 2.0, LEAST), MOST / len(classes))
+    return Floor(classes, minimum=least)
+
+
+def linked(
+    scores: Array,
+    codes: Ints,
+    weight: Floats | None,
+    classes: tuple[Any, ...],
+    parts: Sequence[slice],
+    *,
+    probabilities: bool,
+) -> tuple[Link | None, Array]:
+    """Return the link for new scores, and the probabilities of these, each by a link fitted to the other parts.
+
+    None where scores are probabilities and all are above 0.
+    """
+    if probabilities:
+        if (scores > 0.0).all():
+            return None, scores
+        floor = of_certainties(scores, classes)
+        return floor, floor(scores)
+    p = np.empty(scores.shape)
+    for part in parts:
+        kept = np.ones(len(scores), bool)
+        kept[part] = len(parts) == 1
+        link = of_scores(scores[kept], codes[kept], None if weight is None else weight[kept], classes)
+        p[part] = link(scores[part])
+    return of_scores(scores, codes, weight, classes), p
