@@ -105,7 +105,8 @@ class AssessmentDisplay:
         x, y, low, high, least, most = np.array([[getattr(p, c) for c in columns] for p in points]).T
         ax.fill_between(x, least, most, color="0.85", label="by chance" if not ax.lines else None)
         ax.plot([0, 1], [0, 1], color="0.5", linewidth=1)
-        lines = ax.plot(x, y, **{"marker": "o", "markersize": 4} | line)
+        dots: dict[str, Any] = {"marker": "o", "markersize": 4} | line
+        lines = ax.plot(x, y, **dots)
         ax.vlines(x, low, high, color=lines[0].get_color(), linewidth=1)
         event = event_name(str(classes[1])) if two else "the pick"
         observed = f"Observed share of {event}" if two else "Share of picks that were right"
@@ -116,7 +117,8 @@ class AssessmentDisplay:
         profile = self.assessment.risk_profile
         r = np.asarray(profile.r)
         first = not ax.lines
-        lines = ax.plot(r, profile.reported, **{"label": "given"} | line)
+        given: dict[str, Any] = {"label": "given"} | line
+        lines = ax.plot(r, profile.reported, **given)
         colour = lines[0].get_color()
         if profile.reported_low is not None and profile.reported_high is not None:
             low, high = (np.array(ends, dtype=float) for ends in (profile.reported_low, profile.reported_high))

@@ -145,7 +145,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 without_outcomes(scores, tuple(names), name)
             self.link_, p = linked(scores, codes, weight, tuple(names), parts, probabilities=certain)
             twice = rows if len(np.unique(rows)) < len(rows) else None
-            weights = {"counts" if repeated else "sample_weight": weight}
+            weights: dict[str, Any] = {"counts" if repeated else "sample_weight": weight}
             held = Forecasts.of(own, p, labels=names, **weights, clusters=twice)
         except ValueError as problem:
             raise ValueError(f"{name}: {problem}") from None

@@ -75,6 +75,17 @@ def strength(ratio: float, df: int) -> float:
     return max(0.0, 1.0 - df / ratio - CAUTION / math.sqrt(ratio)) if ratio > 0.0 else 0.0
 
 
+def stepped(slope: float, s: float) -> float:
+    """Return the slope a share s of the way from 1, below 1 by powers.
+
+    Half a step for forecasts that are ten times too sure leaves them three times too sure, not five times.
+
+    >>> round(stepped(0.1, 0.5), 3), stepped(3.0, 0.5)
+    (0.316, 2.0)
+    """
+    return slope**s if 0.0 < slope < 1.0 else 1.0 + s * (slope - 1.0)
+
+
 def correction(cases: Two | Many, p: Floats, classes: tuple[Any, ...], order: Ints) -> Correction:
     """Return the simple map that the evidence favours, with its careful step.
 
@@ -112,7 +123,7 @@ def _of_two(cases: Two, p: Floats, classes: tuple[Any, ...], flipped: bool) -> T
     sign = -1.0 if flipped else 1.0
 
     def of_platt(s: float) -> calibrators.Fitted:
-        return platt.Platt(classes, coefficients=np.array([[1.0 + s * b, sign * s * a]]))
+        return platt.Platt(classes, coefficients=np.array([[stepped(1.0 + b, s), sign * s * a]]))
 
     tried: Tried = [("platt", 2, line.p, of_platt)]
     if cases.n >= BETA_FROM:
@@ -161,7 +172,7 @@ def _of_many(cases: Many, p: Floats, classes: tuple[Any, ...], order: Ints) -> T
     one = fit(cases, p, scalar=True)
     slope = float(one.theta[k])
     tried: Tried = [
-        ("temperature", 1, one.p, lambda s: temperature.Temperature(classes, temperature=1.0 / (1.0 + s * slope)))
+        ("temperature", 1, one.p, lambda s: temperature.Temperature(classes, temperature=1.0 / stepped(1.0 + slope, s)))
     ]
     if slope <= LEAST_SLOPE:  # forecasts that are worse than none
         tried = []
@@ -170,7 +181,7 @@ def _of_many(cases: Many, p: Floats, classes: tuple[Any, ...], order: Ints) -> T
         b, levels = float(both.theta[k]), both.theta[:k]
 
         def of_levels(s: float) -> calibrators.Fitted:
-            return temperature_levels.TemperatureLevels(classes, slope=1.0 + s * b, intercepts=s * levels[back])
+            return temperature_levels.TemperatureLevels(classes, slope=stepped(1.0 + b, s), intercepts=s * levels[back])
 
         tried.append(("temperature_levels", k, both.p, of_levels))
     if cases.n >= 40 * k and k <= 100:
