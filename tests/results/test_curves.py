@@ -130,7 +130,7 @@ def test_curves_hold_every_entry_of_any_probabilities(
 def test_unknown_curve_is_refused() -> None:
     assert {"bins", "isotonic", "width"} <= set(curves.CURVES)
     t = tally(task(2))
-    with pytest.raises(ValueError, match=r"no curve is called 'spline'; there are bins, width, isotonic"):
+    with pytest.raises(ValueError, match=r"no curve is called 'spline'; there are bins, width, isotonic, knn, kernel"):
         curves.fit("spline", t.pooled, t.grid)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from veracity.estimate.means.curves import Curve, equal_true, equal_width, fit, number_of_bins, shown
+from veracity.estimate.means.curves import Curve, fit, number_of_bins, shown
 from veracity.estimate.means.reported import AT, NOT_MEASURABLE, Profile, three
 from veracity.kernels import Histogram
 from veracity.kernels.result import MANY, R
@@ -53,9 +53,9 @@ def published_curve(tally: Tally) -> Curve:
     plan = tally.plan
     if plan.preset == "N17":
         widths = tuple(i / 100 for i in range(1, 100))
-        curve = equal_width(clipped_entries(tally), tally.grid, cuts=widths, own=plan.limits)
+        curve = fit("width", clipped_entries(tally), tally.grid, cuts=widths, own=plan.limits)
         return replace(curve, limits=plan.limits)
-    return equal_true(tally.pooled, tally.grid, bins=bins_of(tally), end_width=plan.end_width)
+    return fit("bins", tally.pooled, tally.grid, bins=bins_of(tally), end_width=plan.end_width)
 
 
 @dataclass(frozen=True)

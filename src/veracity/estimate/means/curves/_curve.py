@@ -1,19 +1,16 @@
-"""Scalar curves u → c(u): how often entries forecast at u came true, in bins on cells of the grid.
+"""A scalar curve u → c(u) on cells of the grid: how often entries forecast at u came true.
 
 Measured means are the means of c(u) over the true entries; reliability is the curve itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from veracity.estimate.means.binning import bin_starts, binned
-from veracity.formulas.isotonic import pooled_blocks
+from veracity.estimate.means.binning import binned
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.types import Floats, Ints
@@ -31,6 +28,8 @@ class Curve:
     model                geometric mean of the true entries: Q_k^(0) of N17 eq 15
     source               c(u): the share that came true, P_k of N17 eq 16, unless the curve smooths it
     limits               between which the entries were clipped before they were put into bins
+    own, spread          of a frequency that smooths, summed over the true entries: the weight that each has in its own
+                         frequency, and the squared weights of all entries in it; None: those of the bin alone
     """
 
     start: Ints
@@ -45,6 +44,8 @@ class Curve:
     model: Floats
     source: Floats
     limits: tuple[float, float] = (0.0, 1.0)
+    own: Floats | None = None
+    spread: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.start)
@@ -59,26 +60,31 @@ class Curve:
 
     def means(self, r: Floats, floor: float = 0.0) -> Floats:
         """Return measured means as published (N17 eq 19 weighted by true counts): (Σ N*_k c_k^r / N)^(1/r)."""
-        return self._root(r, floor, np.zeros(len(self)))
+        none = np.zeros(len(self))
+        return self._root(r, floor, none, none)
 
     def corrected(self, r: Floats, floor: float = 0.0) -> Floats:
         """Return measured means without the second-order bias of in-sample frequencies (theory section 3).
 
-        S_r^r = (1/N) Σ_k [N*_k c_k^r − r(r+1)/2 c_k^r (1−c_k)], in logs for r = 0. NaN where too many bins make the
-        power sum negative.
+        A true entry raises its own frequency by `own` (1 − c), and the frequency varies by c(1 − c) `spread`: c^r is
+        too large by r c^(r−1) (1 − c) (own + (r − 1)/2 spread), in bins S_r^r = (1/N) Σ_k [N*_k c_k^r − r(r+1)/2 c_k^r
+        (1−c_k)], in logs for r = 0. NaN where too many bins make the power sum negative.
         """
-        # One row's worth of bias in each bin; with weights a row is worth Σw²/Σw. A floored frequency does not vary.
+        # In a bin both are a row over its size; with weights a row is worth Σw²/Σw. A floored frequency is fixed.
         varies = (self.true > 0) & (self.source > floor)
-        row = np.divide(self.true_weight2, self.true_weight, out=np.zeros(len(self)), where=varies)
-        return self._root(r, floor, row * (1.0 - self.source))
+        row = np.divide(self.true_weight2, self.weight, out=np.zeros(len(self)), where=varies)
+        both = (row if held is None else held for held in (self.own, self.spread))
+        odds = np.divide(1.0 - self.source, self.source, out=np.zeros(len(self)), where=varies)
+        own, spread = (held * odds for held in both)
+        return self._root(r, floor, own, spread)
 
-    def _root(self, r: Floats, floor: float, bias: Floats) -> Floats:
+    def _root(self, r: Floats, floor: float, own: Floats, spread: Floats) -> Floats:
         log_c, weight, total, zero = self.log_source(floor), self.true_weight, self.true_weight.sum(), r == 0.0
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             power = np.exp(log_c[:, None] * r)
-            mean = (weight @ power - r * (r + 1.0) / 2.0 * (bias @ power)) / total
+            mean = (weight @ power - r * (own @ power + (r - 1.0) / 2.0 * (spread @ power))) / total
             root: Floats = mean ** (1.0 / (r + zero))
-            root[zero] = np.exp((weight @ log_c - bias.sum() / 2.0) / total)
+            root[zero] = np.exp((weight @ log_c - own.sum() + spread.sum() / 2.0) / total)
         return root
 
     def contributions(self) -> tuple[Floats, Floats]:
@@ -105,49 +111,3 @@ def collect(histogram: Histogram, grid: Grid, start: Ints) -> Curve:
     """Sum the cells of a histogram into the bins that begin at the grid cells `start`; empty bins are left out."""
     counts, others = binned(histogram, grid, start)
     return Curve(*counts, *others)
-
-
-def number_of_bins(rows: float) -> int:
-    """Return the default number of bins: about ten rows a bin, from 5 to 50."""
-    return int(min(max(rows // 10, 5), 50))
-
-
-def equal_true_bins(histogram: Histogram, grid: Grid, bins: int, end_width: float) -> tuple[Curve, Curve]:
-    """Return curves with equal numbers of true entries in each bin, as published and with wide bins split.
-
-    End bins [0, w) and [1−w, 1], cells too full to share, and `bins` bins of equal true counts between. The second
-    curve halves bins whose edges differ by more than a factor two by true count, again and again: this removes most of
-    the bias that wide bins cause at small probabilities.
-    """
-    plain, halved = bin_starts(histogram, grid, bins, end_width)
-    return collect(histogram, grid, plain), collect(histogram, grid, halved)
-
-
-def equal_true(histogram: Histogram, grid: Grid, *, bins: int, end_width: float, split: bool = False) -> Curve:
-    """Return one of the curves of `equal_true_bins`: as published, or with wide bins split."""
-    return equal_true_bins(histogram, grid, bins, end_width)[int(split)]
-
-
-def equal_width(histogram: Histogram, grid: Grid, *, cuts: tuple[float, ...], own: tuple[float, ...] = ()) -> Curve:
-    """Return bins [a, b) between `cuts`, each a cut of the grid; the atoms `own` are bins by themselves."""
-    start = {0, *(grid.atom(c) for c in cuts), *(grid.atom(c) for c in own), *(grid.atom(c) + 1 for c in own)}
-    return collect(histogram, grid, np.array(sorted(start), dtype=np.int64))
-
-
-def isotonic(histogram: Histogram, grid: Grid) -> Curve:
-    """Return pooled adjacent violators over the cells; a bin is a block of cells with one frequency."""
-    cells = collect(histogram, grid, histogram.cells.astype(np.int64))
-    start = cells.start[pooled_blocks(cells.source, cells.weight)]
-    start[:1] = 0
-    curve = collect(histogram, grid, start)
-    return replace(curve, source=curve.true_weight / curve.weight)
-
-
-CURVES: dict[str, Callable[..., Curve]] = {"bins": equal_true, "width": equal_width, "isotonic": isotonic}
-
-
-def fit(name: str, histogram: Histogram, grid: Grid, **options: Any) -> Curve:
-    """Return the curve called `name`, with its options."""
-    if name not in CURVES:
-        raise ValueError(f"curve: no curve is called {name!r}; there are {', '.join(CURVES)}")
-    return CURVES[name](histogram, grid, **options)
