@@ -114,7 +114,9 @@ def table(draws: int = DRAWS, sizes: tuple[int, ...] = SIZES, sources: Any = Non
 
 def main(draws: int = DRAWS) -> None:
     """Print the table."""
-    print("| source | n | curve | truth | bias | RMSE | on the same outcomes | draws |\n|---|---|---|---|---|---|---|---|")
+    print(
+        "| source | n | curve | truth | bias | RMSE | on the same outcomes | draws |\n|---|---|---|---|---|---|---|---|"
+    )
     for one in table(draws):
         numbers = f"{one['truth']:.4f} | {one['bias']:+.4f} | {one['rmse']:.4f} | {one['on the same outcomes']:.4f}"
         print(f"| {one['source']} | {one['n']:,} | {one['curve']} | {numbers} | {one['draws']} |", flush=True)

@@ -82,7 +82,8 @@ def test_frequencies_lie_in_the_unit_interval_and_edges_ascend(name: str, option
     assert np.all(curve.count > 0)
     filled = curve.true > 0
     assert np.all((curve.model[filled] >= curve.low[filled]) & (curve.model[filled] <= curve.high[filled]))
-    np.testing.assert_allclose(curve.source, curve.true_weight / curve.weight, rtol=1e-12)
+    if name not in ("knn", "kernel"):  # whose frequencies are those of a neighbourhood
+        np.testing.assert_allclose(curve.source, curve.true_weight / curve.weight, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("name", "options"), CASES, ids=IDS)

@@ -17,16 +17,19 @@ from veracity.estimate.loss.decomposition import adjustment, corp, decomposed_pr
 from veracity.estimate.loss.ideal import ideal
 from veracity.estimate.loss.ladder import losses, no_losses
 from veracity.estimate.loss.recalibration import recalibration
+from veracity.estimate.means.at_r import ReportedAt
+from veracity.estimate.means.by_curve import Sources
 from veracity.estimate.means.expected import expected_at, expected_score
 from veracity.estimate.means.measured import score_at
 from veracity.estimate.means.profile import risk_profile
-from veracity.estimate.means.published import measured_by
 from veracity.estimate.means.reported import NOT_MEASURABLE
 from veracity.estimate.means.scores import baseline, no_scores, scores, skill
 from veracity.estimate.means.source import source_divergence, source_means, with_source
 
 __all__ = [
     "NOT_MEASURABLE",
+    "ReportedAt",
+    "Sources",
     "adjustment",
     "advice",
     "at_prior",
@@ -44,7 +47,6 @@ __all__ = [
     "group",
     "ideal",
     "losses",
-    "measured_by",
     "no_losses",
     "no_scores",
     "nothing",

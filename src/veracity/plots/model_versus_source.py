@@ -9,6 +9,7 @@ import altair as alt
 from veracity.measures import SHORT_MEANS
 from veracity.plots import _style as style
 from veracity.records.papers import CurveMeans
+from veracity.records.sections import Bin
 from veracity.results.assessment import Assessment
 from veracity.words import finite
 
@@ -16,6 +17,10 @@ OF, ORDER, TITLE, FOLDED = "assessment", 60, "Model versus source", True
 COLUMNS = {
     "source": ("source", ".4~g"),
     "model": ("model: predicted", ".4~g"),
+    "model_decisiveness": ("model, average", ".4~g"),
+    "model_robustness": ("model, pessimistic", ".4~g"),
+    "source_decisiveness": ("source, average", ".4~g"),
+    "source_robustness": ("source, pessimistic", ".4~g"),
     "low": ("bin from", ".4~g"),
     "high": ("bin to", ".4~g"),
     "count": ("probabilities", ",.6~g"),
@@ -29,6 +34,7 @@ BY_CLASS = {
     "model": ("predicted", ".4~g"),
     "count": ("forecasts", ","),
 }
+OF_CLASS = {"class": ("class", ""), "mean": ("mean", ""), "source": ("source", ".4~g"), "model": ("model", ".4~g")}
 MOST_CLASSES = 6
 
 
@@ -38,8 +44,31 @@ def rows(result: Assessment) -> style.Rows:
     for one in result.bins:
         source = one.source if one.ideal is None else one.ideal
         if finite(one.model) is not None and finite(source) is not None:
-            found.append(dict(one.stated()) | {"source": source, "contribution": finite(one.contribution)})
+            found.append(dict(one.stated()) | {"contribution": finite(one.contribution)} | _source(one, source))
     return found
+
+
+def _source(one: Bin, source: float) -> dict[str, float]:
+    """Return the three source means of a bin; a frequency is all three."""
+    low, high = one.source_robustness, one.source_decisiveness
+    middle = source if one.source_geometric_accuracy is None or one.ideal is not None else one.source_geometric_accuracy
+    ends = {
+        "source_robustness": source if low is None else low,
+        "source_decisiveness": source if high is None else high,
+    }
+    return {"source": middle, **ends}
+
+
+def of_classes(result: Assessment) -> style.Rows:
+    """Return the three means of both sides of each class (N17 Figure 5)."""
+    if len(result.papers.classes) > MOST_CLASSES:
+        return []
+    return [
+        {"class": name, "mean": label, "source": finite(one.source[mean]), "model": finite(one.model[mean])}
+        for name, one in result.papers.classes.items()
+        for mean, label in SHORT_MEANS.items()
+        if finite(one.source[mean]) is not None and finite(one.model[mean]) is not None
+    ]
 
 
 def _given(result: Assessment) -> bool:
@@ -112,13 +141,24 @@ def chart(result: Assessment) -> style.Chart:
     y = alt.Y("model:Q", scale=style.PROBABILITY, title="Model: predicted probability")
     size = alt.Size("contribution:Q", scale=alt.Scale(type="sqrt", range=[15, 900]), legend=None)
     bubbles = style.points(bins).mark_circle(style="quiet", opacity=0.45)
-    layers: list[alt.Chart] = [style.diagonal(), bubbles.encode(x=x, y=y, size=size, tooltip=style.tips(COLUMNS))]
+    spans = style.points(bins)  # from the pessimistic to the average mean of either side
+    up = spans.mark_rule(style="quiet", opacity=0.5).encode(x=x, y="model_robustness:Q", y2="model_decisiveness:Q")
+    across = spans.mark_rule(style="quiet", opacity=0.5).encode(
+        y=y, x="source_robustness:Q", x2="source_decisiveness:Q"
+    )
+    layers: list[alt.Chart] = [style.diagonal(), up, across]
+    layers.append(bubbles.encode(x=x, y=y, size=size, tooltip=style.tips(COLUMNS)))
     by_class = _by_class(result)
     if by_class:
         names = list(dict.fromkeys(row["class"] for row in by_class))
         points = style.points(by_class).mark_point(size=45, strokeWidth=1.8, opacity=0.9)
         classes = style.by("class", names, "color", "shape", title="Class")
         layers.append(points.encode(x=x, y=y, **classes, tooltip=style.tips(BY_CLASS)))
+        lines = style.points(of_classes(result))
+        colour = {"color": classes["color"], "detail": "class:N"}
+        layers.append(lines.mark_line(strokeWidth=1.6, opacity=0.8).encode(x=x, y=y, order="model:Q", **colour))
+        marks_of_class = lines.mark_point(filled=True, size=55, shape="diamond", opacity=1)
+        layers.append(marks_of_class.encode(x=x, y=y, color=classes["color"], tooltip=style.tips(OF_CLASS)))
     marks = means(result)
     angle = ""
     if len(marks) > 1:
@@ -126,5 +166,6 @@ def chart(result: Assessment) -> style.Chart:
         degrees = math.degrees(math.atan2(rise, run))
         angle = f"Line of the three means at {degrees:.0f}° (45° is right, steeper is over-confident). "
     layers += line_of_means(marks, x, y, ("source", "model"))
-    note = f"{angle}Grey bubbles: bins, larger where they cost more log loss."
+    diamonds = " Diamonds: the three means of each class." if by_class else ""
+    note = f"{angle}Grey bubbles: bins, larger where they cost more log loss.{diamonds}"
     return style.layered(TITLE, note, *layers, height=style.WIDTH)

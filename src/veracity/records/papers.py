@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypedDict
 
@@ -24,6 +25,32 @@ class CurveReadings(MeanValues, total=False):
 
 
 @dataclass(frozen=True)
+class MeanNumbers(Section):
+    """Three means without intervals."""
+
+    decisiveness: float
+    geometric_accuracy: float
+    robustness: float
+
+
+@dataclass(frozen=True)
+class ClassMeans(Section):
+    """Both sides of one class, over the cases in which it was the outcome: N17 Figure 5."""
+
+    n: int
+    model: MeanNumbers
+    source: MeanNumbers
+
+
+@dataclass(frozen=True)
+class SourcePoint(Section):
+    """A point of a curve: how often such forecasts came true."""
+
+    forecast: float
+    source: float
+
+
+@dataclass(frozen=True)
 class CurveMeans(Section):
     """Three measured means, reported ÷ measured, and the spread ratio, all from one curve."""
 
@@ -32,21 +59,38 @@ class CurveMeans(Section):
     spread_ratio: Reading
 
 
+@dataclass(frozen=True)
+class SourceCurve(Section):
+    """Source probabilities by the curve that was asked for; beyond 50 classes one curve, under "", serves all."""
+
+    curve: str
+    neighbours: int | None
+    measured: Means
+    divergence: Means
+    spread_ratio: Reading
+    points: Mapping[str, tuple[SourcePoint, ...]]
+
+
 class Procedures(Protocol):
     """The papers' procedures on one set of forecasts."""
 
     @property
     def as_published(self) -> CurveMeans: ...
 
-    def by_curve(self, curve: str, per_class: bool) -> CurveReadings: ...
+    def by_curve(self, curve: str, per_class: bool, neighbours: int | None) -> CurveReadings: ...
 
 
 @dataclass(frozen=True)
 class Papers(Section):
-    """The same by the procedure that N17 or CQ published, where a preset asks for it; other curves on request."""
+    """The same by the procedure that N17 or CQ published, where a preset asks for it; other curves on request.
+
+    `classes` has both sides of each class, by the curve asked for or the published procedure; up to 50 classes.
+    """
 
     N17: CurveMeans | None = None
     CQ: CurveMeans | None = None
+    curve: SourceCurve | None = None
+    classes: Mapping[str, ClassMeans] = field(default_factory=dict)
     _procedures: Procedures | None = field(default=None, repr=False, compare=False)  # None: read from a document
 
     @property
@@ -54,12 +98,13 @@ class Papers(Section):
         """The readings by the procedure of the preset, or CQ's, whether a preset asks for it or not."""
         return self._of_forecasts.as_published
 
-    def by_curve(self, curve: str = "bins", *, per_class: bool = False) -> CurveReadings:
-        """Return the three means by the papers' other curves: "bins", "width" or "isotonic".
+    def by_curve(self, curve: str = "bins", *, per_class: bool = False, neighbours: int | None = None) -> CurveReadings:
+        """Return the three means by one of the curves: "bins", "width", "isotonic", "knn" or "kernel".
 
-        A curve is fitted to the probabilities of all classes together, or to those of each class by itself.
+        A curve is fitted to the probabilities of all classes together, or to those of each class by itself;
+        `neighbours` is the number of nearest forecasts of "knn", by default by the number of cases.
         """
-        return self._of_forecasts.by_curve(curve, per_class)
+        return self._of_forecasts.by_curve(curve, per_class, neighbours)
 
     @property
     def _of_forecasts(self) -> Procedures:

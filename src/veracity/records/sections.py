@@ -122,6 +122,16 @@ class Means(Section):
 
 
 @dataclass(frozen=True)
+class MeansAt(Section):
+    """The generalized mean of the probability of the outcome at one r, three ways."""
+
+    r: float
+    reported: Reading
+    expected: Reading
+    measured: Reading
+
+
+@dataclass(frozen=True)
 class RiskProfile(Section):
     """The generalized mean for every r of the grid; None where nothing can be measured."""
 
@@ -181,6 +191,9 @@ class Bin(Section):
     model_decisiveness: float
     model_robustness: float
     ideal: float | None = None  # mean source probability, where it is given
+    source_decisiveness: float | None = None  # means over the true entries, where the source tells these apart
+    source_geometric_accuracy: float | None = None
+    source_robustness: float | None = None
 
 
 @dataclass(frozen=True)

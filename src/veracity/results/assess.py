@@ -86,6 +86,8 @@ def assess(
     end_width: float | None = ...,
     bins: int | str = ...,
     preset: str | None = ...,
+    curve: str | None = ...,
+    neighbours: int | None = ...,
     map: str = ...,
     groups: ArrayLike | Mapping[str, ArrayLike] | None = ...,
     clusters: ArrayLike | None = ...,
@@ -113,6 +115,8 @@ def assess(
     end_width: float | None = ...,
     bins: int | str = ...,
     preset: str | None = ...,
+    curve: str | None = ...,
+    neighbours: int | None = ...,
     map: str = ...,
     level: float = ...,
     bootstrap: int | None = ...,
@@ -143,6 +147,8 @@ def assess(
     end_width: float | None = None,
     bins: int | str = "auto",
     preset: str | None = None,
+    curve: str | None = None,
+    neighbours: int | None = None,
     map: str = "auto",
     groups: Any = None,
     clusters: Any = None,
@@ -187,6 +193,10 @@ def assess(
         Number of bins of the published measured means.
     preset : {"CQ", "N17"}, optional
         Also compute the measured means by the procedure of that paper.
+    curve : {"bins", "isotonic", "kernel", "knn", "width"}, optional
+        Also compute source probabilities of each class by this curve (`a.papers.curve`).
+    neighbours : int, optional
+        Number of nearest forecasts of the curve "knn"; default: the power 2/3 of the number of cases.
     map : str, default "auto"
         Recalibration behind the losses: "auto" cross-fits a pool of all calibrators; "grouped", "bins", "isotonic", …
         count stage C of KF15 in the same cases.
@@ -237,11 +247,12 @@ def assess(
     started = perf_counter()
     in_time: dict[str, Any] = {"lags": lags, "window": window, "shrink": shrink}
     of_preset: dict[str, Any] = {"floor": floor, "end_width": end_width, "preset": preset, "bins": bins}
+    by_curve: dict[str, Any] = {"curve": curve, "neighbours": neighbours}
     resampled: dict[str, Any] = {"bootstrap": bootstrap, "random_state": random_state}
     decided: dict[str, Any] = {"threshold": threshold, "costs": costs, "prior": prior}
     decided["event"] = event_of_many(y_proba, pos_label) or reading.get("positive")
     pos_label = None if event_of_many(y_proba, pos_label) else pos_label
-    plan = Plan(**of_preset, map=map, level=level, r=r, **resampled, **in_time, **decided)
+    plan = Plan(**of_preset, **by_curve, map=map, level=level, r=r, **resampled, **in_time, **decided)
     columns = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
     columns |= {"groups": groups, "clusters": clusters, "time": time, "ideal": ideal, "features": features}
     given = {name: value for name, value in columns.items() if value is not None}
@@ -301,7 +312,7 @@ def assessment(
         times = min((len(sums) for sums in keyed if sums.kind == TIME), default=math.inf)
         held += [sums.kind for sums in keyed]
         dashes = "--" if tally.names.style == "file" else ""
-        tally.plan.require(held, dashes, times, dates=tally.names.dates)
+        tally.plan.require(held, dashes, times, dates=tally.names.dates, cases=tally.sums.rows)
         if tally.measurable:
             tally.plan.require_decisions(tally.classes, tally.sums.by_class[:, 0].tolist(), dashes)
     made = Provenance(

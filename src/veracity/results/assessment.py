@@ -25,7 +25,7 @@ from veracity.records.decisions import AtPrior, Decisions
 from veracity.records.findings import Finding, unique
 from veracity.records.fix import Fix
 from veracity.records.papers import Papers
-from veracity.records.reading import Reading, undefined
+from veracity.records.reading import Reading, undefined, unknown
 from veracity.records.verdict import Verdict
 from veracity.results.document import (
     RULES,
@@ -41,13 +41,14 @@ from veracity.results.document import (
 from veracity.results.schema import OPTIONAL, SCHEMA, SECTIONS, section_types
 from veracity.results.shared import Shared
 from veracity.results.tabular import Tabular
-from veracity.state.plan import FLOORS, asked_prior
+from veracity.state.plan import FLOORS, asked_prior, finite_power
 from veracity.state.tally import Tally
 
 if TYPE_CHECKING:
     from veracity.results.calibrator import Calibrator
 
 FIT_AND_USE = "k = vc.calibrate(y_true, y_proba)\nk.predict(new_proba)"
+NOT_EXPECTED = "means are expected for r > −1"
 FROM_JSON = "this assessment was read from a document that does not hold this; make it again from the forecasts"
 
 
@@ -143,10 +144,13 @@ class Assessment(Tabular):
 
     @cached_property
     def papers(self) -> Papers:
-        """Measured means, divergence and spread ratio by the procedures of the papers; that of the preset in JSON."""
-        preset, held = self._state.plan.preset, self._shared
-        found = {name: held.as_published if preset == name else None for name in ("N17", "CQ")}
-        return Papers(found["N17"], found["CQ"], held)
+        """Measured means, divergence and spread ratio by the procedures of the papers and by the curve asked for."""
+        plan, held = self._state.plan, self._shared
+        found = {name: held.as_published if plan.preset == name else None for name in ("N17", "CQ")}
+        sources = held.sources
+        curve = None if sources is None or plan.curve is None else sources.record(held.profile)
+        classes = sources.classes() if sources is not None and sources.per_class else {}
+        return Papers(found["N17"], found["CQ"], curve, classes, held)
 
     @cached_property
     def source(self) -> records.Means:
@@ -182,6 +186,14 @@ class Assessment(Tabular):
         return held.shown(estimate.risk_profile(expected, held.profile, held.measured, held.bootstrap))
 
     @cached_property
+    def means_at(self) -> Mapping[str, records.MeansAt]:
+        """The generalized means at the r of the plan."""
+        return {
+            repr(r): records.MeansAt(r, self.reported_at(r), self._expected_at(r), self.measured_at(r))
+            for r in self._state.plan.r
+        }
+
+    @cached_property
     def floors(self) -> tuple[records.FloorMeans, ...]:
         """The reported means with minimum probabilities (CQ Table 2)."""
         if self._shared.nothing:
@@ -191,8 +203,13 @@ class Assessment(Tabular):
     @cached_property
     def bins(self) -> tuple[records.Bin, ...]:
         """The bins of the published procedure."""
-        published = self._shared.published
-        return () if published is None else estimate.with_source(published.bins(), self._state)
+        published, sources = self._shared.published, self._shared.sources
+        if published is None:
+            return ()
+        bins = published.bins()
+        if self._state.plan.curve is not None and sources is not None:
+            bins = sources.in_bins(bins, published.curve.start)
+        return estimate.with_source(bins, self._state)
 
     @cached_property
     def calibration_error(self) -> records.CalibrationErrors:
@@ -349,13 +366,30 @@ class Assessment(Tabular):
         key = rule_key(rule)
         return self._decompositions[key] if key in self._decompositions else self._shared.decomposition(key)
 
+    def reported_at(self, r: float) -> Reading:
+        """Return the generalized mean of the probability of the outcome at any r: r → ∞ forgives, r → −∞ punishes.
+
+        >>> from veracity import assess
+        >>> round(assess([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]).reported_at(-2), 6)
+        0.719294
+        """
+        if self._shared.nothing:
+            return self._no_means.decisiveness
+        found = estimate.ReportedAt(self._shared.profile, finite_power(r)).reading()
+        return self._shared.shown(found, "reported")
+
     def expected_at(self, r: float) -> Reading:
         """Return the expected mean of the probability of the outcome at r > −1."""
-        return self._shared.shown(estimate.expected_at(self._state, r), "expected")
+        if self._shared.nothing:
+            return self._no_means.decisiveness
+        return self._shared.shown(estimate.expected_at(self._state, finite_power(r)), "expected")
+
+    def _expected_at(self, r: float) -> Reading:
+        return self.expected_at(r) if r > -1.0 else unknown(NOT_EXPECTED)
 
     def measured_at(self, r: float) -> Reading:
         """Return the measured mean of the probability of the outcome at r > −1: (1 − r·RL)^(1/r)."""
-        held = self._shared
+        held, r = self._shared, finite_power(r)
         if held.measured is None:
             return held.no_measured_means.decisiveness
         found = held.measured.at(r)

@@ -43,6 +43,8 @@ def compare(
     end_width: float | None = None,
     bins: int | str = "auto",
     preset: str | None = None,
+    curve: str | None = None,
+    neighbours: int | None = None,
     map: str = "auto",
     level: float = 0.95,
     bootstrap: int | None = None,
@@ -70,9 +72,10 @@ def compare(
         Model that all others are compared with; default: every pair.
     sample_weight, counts, labels, pos_label, groups, clusters, time
         As in `assess`, for the cases that all models share.
-    floor, end_width, bins, preset, map, level, bootstrap, random_state, r, lags, window, shrink, threshold, costs,
-    prior
+    floor, end_width, bins, preset, curve, neighbours, map, level, bootstrap, random_state, r
         As in `assess`, for the assessment of each model.
+    lags, window, shrink, threshold, costs, prior
+        The same.
     horizon : int, optional
         Steps ahead that forecasts in time are made: Diebold–Mariano errors with the factor of Harvey, Leybourne and
         Newbold. Excludes `lags`.
@@ -166,7 +169,7 @@ def comparison(
 
 def scorer_of(classes: Sequence[Any], plan: Plan) -> Scorer:
     """Return the scores that are summed over pairs; without classes only the probabilities of outcomes are known."""
-    return Scorer(len(classes), bool(classes), tuple(rule_key(r) for r in plan.r if r not in (0.0, 1.0)))
+    return Scorer(len(classes), bool(classes), tuple(rule_key(r) for r in plan.r if r > -1.0 and r not in (0.0, 1.0)))
 
 
 def _keys(f: Forecasts) -> Any:

@@ -24,7 +24,8 @@ SECTIONS = {
     for name in (
         "model", "n", "classes", "floor", "level", "scores", "skill", "baseline", "reported", "expected",
         "measured", "divergence", "papers", "source", "source_divergence", "calibration_slope", "spread_ratio",
-        "verdict", "verdict_detail", "risk_profile", "floors", "decomposition", "losses", "decomposed_profile", "corp",
+        "verdict", "verdict_detail", "risk_profile", "means_at", "floors", "decomposition", "losses",
+        "decomposed_profile", "corp",
         "calibration_error", "curves", "bins", "adjustment", "remedies", "fix", "groups", "windows", "drift",
         "decisions", "surprises", "findings", "provenance",
     )

@@ -17,9 +17,10 @@ from veracity.estimate.means.bootstrap import Bootstrap
 from veracity.estimate.means.expected import Expected
 from veracity.estimate.means.measured import FEWEST, TOO_FEW, Measured, unmeasured
 from veracity.estimate.means.published import Published
-from veracity.estimate.means.reported import Profile
+from veracity.estimate.means.reported import AT, Profile
 from veracity.estimate.means.scores import FEW_MISSES, few_misses
 from veracity.formulas.chain import Chain
+from veracity.kernels.result import MANY
 from veracity.records.papers import CurveMeans, CurveReadings
 from veracity.records.reading import Reading, undefined, unknown
 from veracity.records.sections import Decomposition, ExpectedScore, Level, Means, RiskProfile
@@ -159,9 +160,22 @@ class Shared:
     def __getstate__(self) -> dict[str, Tally]:
         return {"tally": self.tally}
 
-    def by_curve(self, curve: str, per_class: bool) -> CurveReadings:
+    def by_curve(self, curve: str, per_class: bool, neighbours: int | None) -> CurveReadings:
         """Return the measured means by another curve, of all classes together or of each by itself."""
-        return cast(CurveReadings, estimate.measured_by(self.tally, curve, "per class" if per_class else "pooled"))
+        found = estimate.Sources(self.tally, curve, per_class, neighbours)
+        values = {name: dict(zip(AT, means.tolist(), strict=True)) for name, means in found.means.items()}
+        overall = dict(zip(AT, found.overall.tolist(), strict=True))
+        return cast(CurveReadings, {**overall, "classes": values} if per_class else overall)
+
+    @cached_property
+    def sources(self) -> estimate.Sources | None:
+        """Source probabilities of each class by the curve of the plan, or else as published; None without classes."""
+        plan, per_class = self.tally.plan, self.tally.k <= MANY
+        if self.unjudged or (plan.curve is None and not per_class):
+            return None
+        if plan.curve is not None:
+            return estimate.Sources(self.tally, plan.curve, per_class, plan.neighbours)
+        return estimate.Sources(self.tally, "width" if plan.preset == "N17" else "bins", published=True)
 
     @cached_property
     def as_published(self) -> CurveMeans:
@@ -209,8 +223,8 @@ class Shared:
 
     @property
     def further(self) -> tuple[str, ...]:
-        """The r of the plan beyond log and Brier, by their names in documents."""
-        return tuple(key for r in self.tally.plan.r if (key := rule_key(r)) not in RULES)
+        """The r of the plan that have a proper score, beyond log and Brier, by their names in documents."""
+        return tuple(key for r in self.tally.plan.r if r > -1.0 and (key := rule_key(r)) not in RULES)
 
     def shown_measured(self, means: Means) -> Means:
         """Return measured means, whose intervals come from sums of clusters or times already, as they can be shown."""

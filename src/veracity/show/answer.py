@@ -10,7 +10,7 @@ from veracity.records.reading import Reading
 from veracity.records.sections import Means
 from veracity.records.stability import Group
 from veracity.results.assessment import Assessment
-from veracity.show import commands, decisions, specialists
+from veracity.show import commands, decisions, papers, specialists
 from veracity.show.blocks import Block, Card, Cards, Chart, Contents, Details, Heading, Sentence
 from veracity.show.cells import Cell, Column, Interval, Label, Table, Title, Value, described, fewest, table
 from veracity.words import BAD, GOOD, NOTICE, count, finite, number, percent
@@ -29,7 +29,7 @@ def summary(a: Assessment) -> list[Block]:
         _score_table(a),
         *decisions.tables(a),
         _means_table(a),
-        *specialists.paper_tables(a),
+        *papers.tables(a),
         *_group_tables(a),
         _window_table(a),
     ]
@@ -233,7 +233,7 @@ def _reasons(a: Assessment, measures: list[Measure]) -> tuple[str, ...]:
 def _means_table(a: Assessment) -> Table | None:
     """Return the three means as the model gave, expected and would have after recalibration."""
     sides: list[tuple[str, Means]] = [("it gave", a.reported), ("it expected", a.expected)]
-    sides.append(("recalibrated", a.measured))
+    sides += [("recalibrated", a.measured), ("source", a.source)]
     known = [(title, side.readings()) for title, side in sides if any(map(_known, side.readings().values()))]
     if not known:
         return None

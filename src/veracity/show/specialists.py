@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from veracity import words
 from veracity.measures import MEANS, Quantity, quantities, quantity, scores
 from veracity.records.reading import Reading
-from veracity.records.sections import CalibrationError, Gain, Section
+from veracity.records.sections import CalibrationError, Gain, Means, Section
 from veracity.results.assessment import Assessment
+from veracity.show import papers
 from veracity.show.blocks import Chart, Details, FindingBlock
 from veracity.show.cells import Cell, Column, Interval, Label, Table, Value, described, fewest, table
 from veracity.words import finite
@@ -28,6 +29,7 @@ def part(a: Assessment, charts: Sequence[str]) -> Details:
     """Return the folded part: every score with its interval, tests, losses, terms, and the papers' pictures."""
     made = (_other_scores, _means, _expected_scores, _tests, _losses, _terms, _corp, _errors)
     tables = [*(make(a) for make in made), remedy_table(a, helpful=False)]
+    tables += [] if a.papers.asked is not None or a.papers.curve is not None else list(papers.both_sides(a))
     blocks = [one for one in tables if one is not None]
     return Details("For specialists", (*blocks, *(Chart(name, a) for name in charts)), folded=True)
 
@@ -128,7 +130,10 @@ def _other_scores(a: Assessment) -> Table | None:
 
 
 def _means(a: Assessment) -> Table:
-    sides = {"gave (reported)": a.reported, "expected": a.expected, "recalibrated (measured)": a.measured}
+    sides: dict[str, Means] = {"gave (reported)": a.reported, "expected": a.expected}
+    sides["recalibrated (measured)"] = a.measured
+    if finite(a.source.geometric_accuracy) is not None:
+        sides |= {"source (ideal)": a.source, "reported ÷ source": a.source_divergence}
     known = {title: side.readings() for title, side in sides.items()}
     rows: list[tuple[Cell, ...]] = []
     for name in MEANS:
@@ -138,32 +143,9 @@ def _means(a: Assessment) -> Table:
     notes = [f"{name}: {reason}." for name, reason in reasons.items() if reason]
     if a.reported is not None and a.measured is not None and finite(a.measured.geometric_accuracy) is not None:
         notes.append(words.recalibrated(a.reported, a.measured, a.verdict_detail))
-    notes += _spread_ratio(a.spread_ratio)
+    notes += papers.spread_ratio(a.spread_ratio)
     columns = _with_intervals(a, known)
     return table("The three means", columns, rows, notes, first="Mean", empty=False)
-
-
-def _spread_ratio(found: Reading | None) -> list[str]:
-    """Return the line of a spread ratio; nothing where there is none."""
-    if finite(found) is None:
-        return []
-    ratio = quantity("spread_ratio")
-    _, spread, limits = described(ratio, found)
-    between = f" ({limits.text})" if limits.text else ""
-    return [f"{ratio.full} {spread.text}{between}: {ratio.gloss[:1].lower()}{ratio.gloss[1:]}"]
-
-
-def paper_tables(a: Assessment) -> Iterator[Table]:
-    """Yield the measured means and divergences by the procedure of the paper that a preset names."""
-    if a.papers.asked is not None:
-        paper, found = a.papers.asked
-        rows: list[tuple[Cell, ...]] = []
-        for name in MEANS:
-            measured, ratio = found.measured.reading(name), found.divergence.reading(name)
-            rows.append((Label(MEANS[name]), Value(measured), Interval(measured), Value(ratio), Interval(ratio)))
-        notes = [words.PUBLISHED.format(paper=paper), *_spread_ratio(found.spread_ratio)]
-        columns = _with_intervals(a, ("measured", "reported ÷ measured"))
-        yield table(f"By the procedure of {paper}", columns, rows, notes, empty=False)
 
 
 def _expected_scores(a: Assessment) -> Table | None:
@@ -285,6 +267,6 @@ def definitions() -> Details:
     """Return every number with its meaning, formula and source, and the papers."""
     rows = [(Label(q.full), q.gloss, q.formula, q.cite, path) for path, q in quantities().items() if q.formula]
     columns = [Column(title, number=False) for title in ("Meaning", "Formula", "Source", "In the JSON")]
-    papers = [(Label(key), paper) for key, paper in words.PAPERS.items()]
-    named = table("Papers", [Column("", number=False)], papers, first="Paper")
+    cited = [(Label(key), paper) for key, paper in words.PAPERS.items()]
+    named = table("Papers", [Column("", number=False)], cited, first="Paper")
     return Details("Definitions", (table("Definitions", columns, rows, [LETTERS], first="Number"), named), folded=True)

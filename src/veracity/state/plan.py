@@ -76,14 +76,22 @@ def _bins(option: Option, value: Any) -> Any:
     return found
 
 
+def finite_power(r: Any) -> float:
+    """Return r as a number; a mean at infinity is the least or the greatest probability, and no mean of many."""
+    found = as_number(PLANNED["r"], r)
+    if not math.isfinite(found):
+        raise OptionError("r", f"{found:g} is not finite\n  give a number such as -0.5")
+    return found
+
+
 def _risk_parameters(option: Option, value: Any) -> tuple[float, ...]:
-    """Return one number or several, each that of a proper score."""
+    """Return one number or several; scores exist for those above −1, means for all."""
     one = isinstance(value, (str, bytes)) or not hasattr(value, "__iter__") or getattr(value, "ndim", 1) == 0
     found = tuple(as_number(option, each) for each in ([value] if one else value))
     for r in found:
-        if not -1.0 < r <= MOST_R:
-            raise OptionError(option.name, f"{r:g}; scores are proper for r > -1, and computed up to {MOST_R:g}")
-    return found
+        if not -MOST_R <= r <= MOST_R:
+            raise OptionError(option.name, f"{r:g}; means and scores are computed from {-MOST_R:g} to {MOST_R:g}")
+    return tuple(dict.fromkeys(found))
 
 
 def _window(option: Option, value: Any) -> str | None:
@@ -133,6 +141,22 @@ class Plan:
         among=tuple(PRESETS),
         hint="; leave it out for the defaults",
     )
+    curve: str | None = _plan(
+        None,
+        "Source probabilities of each class by this curve as well (N17).",
+        take=as_choice,
+        among=lambda: tuple(module_names("estimate.means.curves")),
+        hint="; leave it out for the procedure of the papers",
+        needs="classes",
+    )
+    neighbours: int | None = _plan(
+        None,
+        "Number of nearest forecasts of --curve knn; by the number of cases.",
+        "K",
+        take=partial(_whole, least=1),
+        typed=int,
+        needs="classes",
+    )
     map: str = _plan(
         "auto",
         "Recalibration of the losses: auto is cross-fitted; the papers' in-sample ones are {choices}.",
@@ -153,7 +177,7 @@ class Plan:
     )
     r: tuple[float, ...] = _plan(
         (),
-        "Further risk parameter (1: Brier score, 0: log loss, below: misses count more); repeatable.",
+        "Mean, and above -1 loss, at this risk parameter (1: Brier, 0: log, below: misses count more); repeatable.",
         "R",
         take=_risk_parameters,
         typed=float,
@@ -229,16 +253,30 @@ class Plan:
                 if getattr(self, name) != usual:
                     what = f"{getattr(self, name)!r} with preset N17, which has its own bins; leave one of them out"
                     raise OptionError(name, what)
+        if self.neighbours is not None and self.curve != "knn":
+            raise OptionError("neighbours", f"{self.neighbours} has no effect without curve knn; leave it out")
         if self.lags is not None and self.horizon is not None:
             raise OptionError("horizon", "lags are given too\n  give one of them")
 
-    def require(self, held: Collection[str], dashes: str = "", times: float = math.inf, *, dates: bool = True) -> None:
+    def require(
+        self,
+        held: Collection[str],
+        dashes: str = "",
+        times: float = math.inf,
+        *,
+        dates: bool = True,
+        cases: float = math.inf,
+    ) -> None:
         """Refuse options without effect on data that hold only these: classes, groups, time or cluster.
 
         dashes  "--" where options were typed
         times   number of different times
         dates   False: they are plain numbers
         """
+        if (self.neighbours or 0) > cases:
+            raise ValueError(
+                f"{dashes}neighbours {self.neighbours}: there are only {cases:,} cases\n  give a smaller number"
+            )
         for name, planned in PLANNED.items():
             value, needed = getattr(self, name), planned.needs
             if not needed or value == USUAL.get(name, planned.default) or needed in held:

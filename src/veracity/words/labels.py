@@ -33,6 +33,21 @@ SCORE_OF = {"log": "log_loss", "brier": "brier"}
 GOOD, BAD, ACTION, NOTICE, NEUTRAL, UNKNOWN = "✓", "✗", "→", "!", "·", "?"
 MARK_OF_STATE = {"found": BAD, "slight": NOTICE, "calibrated": GOOD, "none found": GOOD, "too few": UNKNOWN}
 PUBLISHED = "All by the procedure published in {paper}: one curve, without a correction for bins of few cases."
+CURVES = {
+    "bins": "bins of equal counts",
+    "width": "bins of equal width",
+    "isotonic": "isotonic regression",
+    "knn": "nearest forecasts",
+    "kernel": "kernel regression",
+}
+BY_CURVE = (
+    "One curve for {groups}, fitted and read on the same cases: no interval. The recalibrated means are cross-fitted."
+)
+AT_R = "The probability of the outcome averaged as (mean of p^r)^(1/r): the lower r, the more misses count."
+BOTH_SIDES = (
+    "Means over the cases in which the class was the outcome. Model: of the probability given to it. Source: of how "
+    "often such forecasts of the class came true."
+)
 RECALIBRATED = "Recalibrated: what the best recalibration leaves, on cases it was not fitted to."
 WITHIN_CHANCE = "Given and recalibrated are the same within chance: no miscalibration was found."
 CLASS_P = "p: of the test that a class happens as often as predicted (Holm)."

@@ -51,7 +51,7 @@ class ClassDecisions:
             treat_all=tuple(formulas.treat_all(a.prevalence, a.thresholds).tolist()),
             murphy=tuple(formulas.murphy(above, a.prevalence, a.thresholds).tolist()),
             band=murphy_band(a),
-            half=halves(tally, label, plan.r),
+            half=halves(tally, label, tuple(r for r in plan.r if r > -1.0)),
             useful=useful(a) if some else (),
             prevalence=a.prevalence,
             at=at_thresholds(a, plan.action_thresholds),

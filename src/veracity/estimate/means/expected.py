@@ -18,8 +18,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr
 
-from veracity.estimate.means.reported import AT, NOT_MEASURABLE, three
-from veracity.estimate.means.row_sums import true_cells
+from veracity.estimate.means.reported import AT, NOT_MEASURABLE, Entries, three
+from veracity.estimate.means.row_sums import log_power_mean
 from veracity.estimate.means.scores import zeros_reason
 from veracity.formulas.intervals import quantile
 from veracity.formulas.rules import power
@@ -239,9 +239,8 @@ def realised_means(tally: Tally, r: Floats) -> Floats:
     found: Floats = np.exp((sums.log_powers[at] - np.log(sums.weight)) / np.where(r == 0.0, 1.0, r))
     between = np.abs(R[at] - r) >= 1e-12
     if between.any():
-        _, (weight, total, *_) = true_cells(tally.pooled)
-        power = r[between]
-        found[between] = (weight @ (total / weight)[:, None] ** power / sums.weight) ** (1.0 / power)
+        entries = Entries.of(tally.pooled, tally.grid)
+        found[between] = [np.exp(log_power_mean(entries.weight, entries.sums, each)) for each in r[between].tolist()]
     found[r == 0.0] = np.exp(-sums.score[0, 0] / sums.weight)
     if sums.zeros:
         found[r <= 0.0] = 0.0

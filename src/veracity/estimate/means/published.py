@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from veracity.estimate.means.curves import Curve, fit, number_of_bins, shown
-from veracity.estimate.means.reported import AT, NOT_MEASURABLE, Profile, three
+from veracity.estimate.means.reported import AT, Profile, three
 from veracity.kernels import Histogram
-from veracity.kernels.result import MANY, R
+from veracity.kernels.result import R
 from veracity.records.papers import CurveMeans
 from veracity.records.reading import Reading, undefined
 from veracity.records.sections import Bin
 from veracity.state.cells import regrouped
-from veracity.state.plan import ERROR_BINS
+from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 from veracity.types import Floats
 
@@ -28,19 +28,26 @@ AS_PUBLISHED = "as published it is biased by its bins: no interval"
 NO_SPREAD = "all reported probabilities of the outcomes are equal: no spread to compare with"
 
 
-def clipped_entries(tally: Tally) -> Histogram:
-    """Return the pooled entries as the preset N17 clips them before binning."""
+def clipped(h: Histogram, tally: Tally) -> Histogram:
+    """Return entries as the preset N17 clips them before binning; those of other plans as they are."""
+    if tally.plan.preset != "N17":
+        return h
     low, high = (tally.grid.atom(limit) for limit in tally.plan.limits)
-    clipped = regrouped(tally.pooled, np.clip(tally.pooled.cells, low, high))
-    entries = clipped.true.astype(float) if clipped.true_weight is None else clipped.true_weight
-    every = clipped.all.astype(float) if clipped.all_weight is None else clipped.all_weight
+    found = regrouped(h, np.clip(h.cells, low, high))
+    entries = found.true.astype(float) if found.true_weight is None else found.true_weight
+    every = found.all.astype(float) if found.all_weight is None else found.all_weight
     for cell, limit in ((low, tally.plan.limits[0]), (high, tally.plan.limits[1])):
-        at = clipped.cells == cell
-        assert clipped.true_sum is not None
-        assert clipped.true_log is not None
-        clipped.all_sum[at], clipped.true_sum[at] = limit * every[at], limit * entries[at]
-        clipped.true_log[at] = np.log(limit) * entries[at]
-    return clipped
+        at = found.cells == cell
+        assert found.true_sum is not None
+        assert found.true_log is not None
+        found.all_sum[at], found.true_sum[at] = limit * every[at], limit * entries[at]
+        found.true_log[at] = np.log(limit) * entries[at]
+    return found
+
+
+def hundredths(plan: Plan) -> dict[str, Any]:
+    """Return the cuts of N17's bins, and its limits, which are bins by themselves."""
+    return {"cuts": tuple(i / 100 for i in range(1, 100)), "own": plan.limits}
 
 
 def bins_of(tally: Tally) -> int:
@@ -52,8 +59,7 @@ def published_curve(tally: Tally) -> Curve:
     """Return the curve as published: CQ's bins of equal true counts, or N17's of width 0.01 of clipped entries."""
     plan = tally.plan
     if plan.preset == "N17":
-        widths = tuple(i / 100 for i in range(1, 100))
-        curve = fit("width", clipped_entries(tally), tally.grid, cuts=widths, own=plan.limits)
+        curve = fit("width", clipped(tally.pooled, tally), tally.grid, **hundredths(plan))
         return replace(curve, limits=plan.limits)
     return fit("bins", tally.pooled, tally.grid, bins=bins_of(tally), end_width=plan.end_width)
 
@@ -117,44 +123,3 @@ def spread_ratio(reported: Floats, measured: Floats) -> Reading:
     """Return decisiveness − robustness, measured ÷ reported (CQ's orientation), of two profiles as published."""
     ours, theirs = (float(side[AT["decisiveness"]] - side[AT["robustness"]]) for side in (reported, measured))
     return undefined(NO_SPREAD) if ours <= 1e-12 else Reading(theirs / ours, reason=AS_PUBLISHED)
-
-
-def measured_by(tally: Tally, curve: str, groups: str) -> dict[str, Any]:
-    """Return measured means by the curve of that name, fitted on all entries pooled or on each class by itself.
-
-    "per class" adds `classes`: the three means of each class that was observed, over the cases of that class.
-    """
-    if not tally.measurable:
-        raise ValueError(NOT_MEASURABLE)
-    if groups not in ("pooled", "per class"):
-        raise ValueError(f"groups: {groups!r} is neither 'pooled' nor 'per class'")
-    if groups == "per class" and tally.k > MANY:
-        raise ValueError(f"groups: 'per class' is offered up to {MANY} classes; these are {tally.k}")
-    plan = tally.plan
-    parts = (
-        {"": tally.pooled} if groups == "pooled" else dict(zip(map(str, tally.classes), tally.classwise, strict=True))
-    )
-    options: dict[str, dict[str, Any]] = {
-        "bins": {"bins": bins_of(tally), "end_width": plan.end_width, "split": True},
-        "width": {"cuts": tuple(i / ERROR_BINS for i in range(1, ERROR_BINS))},
-    }
-    fitted = {name: fit(curve, h, tally.grid, **options.get(curve, {})) for name, h in parts.items() if h.true.sum()}
-    r = np.array([R[AT[name]] for name in AT])
-    weight = np.array([c.true_weight.sum() for c in fitted.values()])
-    # A curve that smooths is not the frequencies of bins, so the correction for few rows a bin is for bins only.
-    means = np.array(
-        [c.means(r, plan.floor) if curve == "isotonic" else c.corrected(r, plan.floor) for c in fitted.values()]
-    )
-    overall = generalized(means, weight / weight.sum(), r)
-    found: dict[str, Any] = dict(zip(AT, overall.tolist(), strict=True))
-    if groups == "per class":
-        found["classes"] = {
-            name: dict(zip(AT, each.tolist(), strict=True)) for name, each in zip(fitted, means, strict=True)
-        }
-    return found
-
-
-def generalized(means: Floats, share: Floats, r: Floats) -> Floats:
-    """Return the generalized means of parts (parts, r) that hold these shares of the cases."""
-    power = np.where(r == 0.0, 1.0, r)
-    return np.where(r == 0.0, np.exp(share @ np.log(means)), (share @ means**power) ** (1.0 / power))

@@ -152,7 +152,11 @@ class Profile:
     @cached_property
     def tail(self) -> tuple[Floats, Floats]:
         """Share of Σ p^r that the lowest row holds, and the Hill index of p^r from the √n lowest, for r < 0."""
-        e, s, r = self.entries, self.tally.sums, R[:ZERO]
+        return self.tail_at(R[:ZERO], self.log_values[:ZERO])
+
+    def tail_at(self, r: Floats, log_values: Floats) -> tuple[Floats, Floats]:
+        """Return share and index for these r < 0, given ln P_r."""
+        e, s = self.entries, self.tally.sums
         lowest = math.isqrt(s.rows)
         rows, logs = e.rows[: lowest + 1], e.log[: lowest + 1]  # entries ascend
         before = rows.cumsum() - rows
@@ -165,22 +169,20 @@ class Profile:
                 next_log = np.log(grid.edges[e.cells[last] + 1])
             within = np.minimum(lowest - before[held], rows[held])
             spacing = next_log - float((within * logs[held]).sum()) / max(lowest, 1)
-            index = -1.0 / (r * spacing) if spacing > 0.0 else np.full(ZERO, np.inf)
+            index = -1.0 / (r * spacing) if spacing > 0.0 else np.full(len(r), np.inf)
             # The row that weighs most is among the lowest cells; with weights it need not be the lowest.
             log = e.log[:LOWEST].copy()
             if self.tally.plan.limits[0] == 0.0 and grid.is_wide(int(e.cells[0])):
                 log[0] = np.log(self.tally.lowest[0].p)  # far below the mean of its cell
             row = np.log(e.weight[:LOWEST] / e.rows[:LOWEST])[:, None] + r * log[:, None]
-            share = np.exp(row - r * self.log_values[:ZERO]).max(axis=0) / s.weight
+            share = np.exp(row - r * log_values).max(axis=0) / s.weight
         return share, index
 
     @cached_property
     def failures(self) -> NDArray[np.int64]:
         """For each r: 0, SHORT or NONE."""
-        share, index = self.tail
         found = np.zeros(len(R), dtype=np.int64)
-        found[:ZERO][(index <= 2.0) | (share >= 0.02 - ROUNDING)] = SHORT
-        found[:ZERO][(index <= 1.5) | (share > 0.05 + ROUNDING)] = NONE
+        found[:ZERO] = failures_of(*self.tail)
         return found
 
     @cached_property
@@ -204,12 +206,20 @@ class Profile:
         return low, high
 
     def reading(self, name: str) -> Reading:
-        at = AT[name]
+        """Return one of the three means."""
+        return self.reading_at(AT[name])
+
+    def reading_at(self, at: int) -> Reading:
+        """Return the mean at one of the r of the grid."""
         value, low, high = float(self.values[at]), float(self.limits[0][at]), float(self.limits[1][at])
-        if self.failures[at] == SHORT and self.tally.sums.n_eff < ENOUGH and value > 0.0:
+        return self.described(value, low, high, int(self.failures[at]), negative=bool(R[at] < 0.0))
+
+    def described(self, value: float, low: float, high: float, failure: int, *, negative: bool) -> Reading:
+        """Return a mean with its interval, or with the reason why it has none."""
+        if failure == SHORT and self.tally.sums.n_eff < ENOUGH and value > 0.0:
             return Reading(value, reason=f"a few rows decide it: no interval holds below {ENOUGH:,} cases")
         if math.isfinite(low) and math.isfinite(high):
-            return Reading(value, low, high, HALL if R[at] < 0.0 else DELTA)
+            return Reading(value, low, high, HALL if negative else DELTA)
         if self.tally.sums.zeros and value == 0.0:
             return Reading(value, reason=zeros_reason(self.tally.sums))
         few = self.tally.sums.n_eff <= 1.0 + 1e-9
@@ -293,6 +303,14 @@ class Profile:
             if left[cell] < 1e-9 * e.sums[2][cell]:
                 left[cell] = 0.0
         return float(left.sum())
+
+
+def failures_of(share: Floats, index: Floats) -> NDArray[np.int64]:
+    """Return 0, SHORT or NONE for the share of the lowest row and the Hill index of the tail."""
+    found = np.zeros(len(share), dtype=np.int64)
+    found[(index <= 2.0) | (share >= 0.02 - ROUNDING)] = SHORT
+    found[(index <= 1.5) | (share > 0.05 + ROUNDING)] = NONE
+    return found
 
 
 def three(reading: Callable[[str], Reading], findings: tuple[Finding, ...] = ()) -> Means:

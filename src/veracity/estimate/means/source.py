@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from veracity.estimate.means.by_curve import with_source_means
 from veracity.estimate.means.reported import Profile, three
 from veracity.inputs import Forecasts
 from veracity.records.reading import Reading, undefined, unknown
@@ -51,7 +52,10 @@ def source_divergence(reported: Means, source: Means) -> Means:
 
 
 def with_source(bins: tuple[Bin, ...], tally: Tally) -> tuple[Bin, ...]:
-    """Return the bins with the mean given source probability of their entries; unchanged where none is given."""
+    """Return the bins with the given source probabilities; unchanged where none are given.
+
+    The mean over all entries of a bin, and the three means over its true entries.
+    """
     if tally.analysis.rows.ideal is None or tally.analysis.rows.probabilities is None or not bins:
         return bins
     rows = tally.rows
@@ -60,6 +64,9 @@ def with_source(bins: tuple[Bin, ...], tally: Tally) -> tuple[Bin, ...]:
     place = np.clip(np.searchsorted([one.low for one in bins], entries, side="right") - 1, 0, len(bins) - 1)
     weight = np.bincount(place, mass, len(bins))
     sums = np.bincount(place, mass * ideal, len(bins))
+    assert rows.outcomes is not None
+    true = (rows.outcomes[:, None] == np.arange(tally.k)).ravel()
+    bins = with_source_means(bins, place[true], mass[true], ideal[true])
     return tuple(
         replace(one, ideal=float(sums[i] / weight[i]) if weight[i] > 0.0 else None) for i, one in enumerate(bins)
     )

@@ -8,6 +8,7 @@ from veracity.estimate.means.curves._curve import Curve
 from veracity.estimate.means.curves._smooth import FURTHEST, Entries
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
+from veracity.types import Floats, Ints
 
 
 def curve(histogram: Histogram, grid: Grid, *, bandwidth: float | None = None) -> Curve:
@@ -20,27 +21,28 @@ def curve(histogram: Histogram, grid: Grid, *, bandwidth: float | None = None) -
     h = default_bandwidth(entries) if bandwidth is None else bandwidth
     x = entries.place
     stretch = np.floor((x + FURTHEST) / h)
-    weight, true, squares = np.empty(len(x)), np.empty(len(x)), np.empty(len(x))
+    weight, true, squares = np.empty((3, len(x)))
     for here in np.unique(stretch):
         own = slice(*np.searchsorted(stretch, [here, here + 1]))
-        some = slice(*np.searchsorted(x, [x[own][0] - h, x[own][-1] + h]))
+        some = slice(*np.searchsorted(x, [x[own][0] - 1.01 * h, x[own][-1] + 1.01 * h]))
         middle = (x[own][0] + x[own][-1]) / 2.0
         t, at = (x[some] - middle) / h, (x[own] - middle) / h
-        first, last = np.searchsorted(t, at - 1.0), np.searchsorted(t, at + 1.0, side="right")
-
-        def moments(mass, powers, t=t, first=first, last=last):
-            running = np.cumsum(np.vstack([np.zeros((1, powers)), mass[:, None] * t[:, None] ** np.arange(powers)]), 0)
-            return (running[last] - running[first]).T
-
+        ends = np.searchsorted(t, at - 1.0), np.searchsorted(t, at + 1.0, side="right")
         for sums, mass in ((weight, entries.weight[some]), (true, entries.true_weight[some])):
-            m0, m1, m2 = moments(mass, 3)
-            sums[own] = m0 - (m2 - 2.0 * at * m1 + at**2 * m0)
-        # (1 − d²)² = 1 − 2d² + d⁴
-        m0, m1, m2, m3, m4 = moments(entries.weight2[some], 5)
-        second = m2 - 2.0 * at * m1 + at**2 * m0
-        fourth = m4 - 4.0 * at * m3 + 6.0 * at**2 * m2 - 4.0 * at**3 * m1 + at**4 * m0
-        squares[own] = m0 - 2.0 * second + fourth
+            m = _moments(t, mass, 3, ends)
+            sums[own] = m[0] - (m[2] - 2.0 * at * m[1] + at**2 * m[0])
+        m = _moments(t, entries.weight2[some], 5, ends)  # (1 − d²)² = 1 − 2d² + d⁴
+        second = m[2] - 2.0 * at * m[1] + at**2 * m[0]
+        fourth = m[4] - 4.0 * at * m[3] + 6.0 * at**2 * m[2] - 4.0 * at**3 * m[1] + at**4 * m[0]
+        squares[own] = m[0] - 2.0 * second + fourth
     return entries.smoothed(true / weight, 1.0 / weight, squares / weight**2)
+
+
+def _moments(t: Floats, mass: Floats, powers: int, ends: tuple[Ints, Ints]) -> Floats:
+    """Return (powers, cells) the sums of mass·t^j between the ends."""
+    terms = mass * t ** np.arange(powers)[:, None]
+    running = np.concatenate([np.zeros((powers, 1)), terms.cumsum(axis=1)], axis=1)
+    return np.asarray(running[:, ends[1]] - running[:, ends[0]])
 
 
 def default_bandwidth(entries: Entries) -> float:
@@ -48,13 +50,11 @@ def default_bandwidth(entries: Entries) -> float:
     x, share = entries.place, entries.weight / entries.weight.sum()
     finite = np.abs(x) < FURTHEST
     x, share = x[finite], share[finite]
-    if not len(x):
+    if not share.sum() > 0.0:
         return 1.0
     share = share / share.sum()
-    running = share.cumsum()
-    quartiles = x[np.minimum(np.searchsorted(running, [0.25, 0.75]), len(x) - 1)]
-    spread = np.sqrt(share @ (x - share @ x) ** 2)
-    narrow = (quartiles[1] - quartiles[0]) / 1.34
-    spread = min(spread, narrow) if narrow > 0.0 else spread
+    quartiles = x[np.minimum(np.searchsorted(share.cumsum(), [0.25, 0.75]), len(x) - 1)]
+    spread = float(np.sqrt(share @ (x - share @ x) ** 2))
+    narrow = float(quartiles[1] - quartiles[0]) / 1.34
     number = entries.weight.sum() ** 2 / entries.weight2.sum()
-    return float(2.34 * spread * number**-0.2) or 1.0
+    return float(2.34 * (min(spread, narrow) if narrow > 0.0 else spread) * number**-0.2) or 1.0
