@@ -25,6 +25,26 @@ class CurveReadings(MeanValues, total=False):
 
 
 @dataclass(frozen=True)
+class MeansAt(Section):
+    """The generalized mean of the probability of the outcome at one r, three ways."""
+
+    r: float
+    reported: Reading
+    expected: Reading
+    measured: Reading
+
+
+@dataclass(frozen=True)
+class FloorMeans(Section):
+    """The three reported means with a minimum probability."""
+
+    floor: float
+    decisiveness: float
+    geometric_accuracy: float
+    robustness: float
+
+
+@dataclass(frozen=True)
 class MeanNumbers(Section):
     """Three means without intervals."""
 

@@ -122,16 +122,6 @@ class Means(Section):
 
 
 @dataclass(frozen=True)
-class MeansAt(Section):
-    """The generalized mean of the probability of the outcome at one r, three ways."""
-
-    r: float
-    reported: Reading
-    expected: Reading
-    measured: Reading
-
-
-@dataclass(frozen=True)
 class RiskProfile(Section):
     """The generalized mean for every r of the grid; None where nothing can be measured."""
 
@@ -164,16 +154,6 @@ class ExpectedMeans(Means):
     """The means that the forecasts expect of themselves, and by rule the scores that they expect."""
 
     scores: Mapping[str, ExpectedScore] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class FloorMeans(Section):
-    """The three reported means with a minimum probability."""
-
-    floor: float
-    decisiveness: float
-    geometric_accuracy: float
-    robustness: float
 
 
 @dataclass(frozen=True)

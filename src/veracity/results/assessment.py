@@ -24,7 +24,7 @@ from veracity.records import stability
 from veracity.records.decisions import AtPrior, Decisions
 from veracity.records.findings import Finding, unique
 from veracity.records.fix import Fix
-from veracity.records.papers import Papers
+from veracity.records.papers import FloorMeans, MeansAt, Papers
 from veracity.records.reading import Reading, undefined, unknown
 from veracity.records.verdict import Verdict
 from veracity.results.document import (
@@ -186,18 +186,18 @@ class Assessment(Tabular):
         return held.shown(estimate.risk_profile(expected, held.profile, held.measured, held.bootstrap))
 
     @cached_property
-    def means_at(self) -> Mapping[str, records.MeansAt]:
+    def means_at(self) -> Mapping[str, MeansAt]:
         """The generalized means at the r of the plan."""
         return {
-            repr(r): records.MeansAt(r, self.reported_at(r), self._expected_at(r), self.measured_at(r))
+            repr(r): MeansAt(r, self.reported_at(r), self._expected_at(r), self.measured_at(r))
             for r in self._state.plan.r
         }
 
     @cached_property
-    def floors(self) -> tuple[records.FloorMeans, ...]:
+    def floors(self) -> tuple[FloorMeans, ...]:
         """The reported means with minimum probabilities (CQ Table 2)."""
         if self._shared.nothing:
-            return tuple(records.FloorMeans(floor, np.nan, np.nan, np.nan) for floor in FLOORS)
+            return tuple(FloorMeans(floor, np.nan, np.nan, np.nan) for floor in FLOORS)
         return self._shared.profile.floors
 
     @cached_property

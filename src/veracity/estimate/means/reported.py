@@ -18,8 +18,9 @@ from veracity.kernels.grid import Grid
 from veracity.kernels.result import LOWEST, R
 from veracity.records import findings_of_results as of_results
 from veracity.records.findings import Finding
+from veracity.records.papers import FloorMeans
 from veracity.records.reading import DELTA, HALL, Reading
-from veracity.records.sections import FloorMeans, Means
+from veracity.records.sections import Means
 from veracity.state.plan import FLOORS
 from veracity.state.tally import Low, Tally
 from veracity.types import Floats
