@@ -25,7 +25,7 @@ from veracity.records.decisions import AtPrior, Decisions
 from veracity.records.findings import Finding, unique
 from veracity.records.fix import Fix
 from veracity.records.papers import FloorMeans, MeansAt, Papers
-from veracity.records.reading import Reading, undefined, unknown
+from veracity.records.reading import Reading, undefined
 from veracity.records.verdict import Verdict
 from veracity.results.document import (
     RULES,
@@ -41,14 +41,13 @@ from veracity.results.document import (
 from veracity.results.schema import OPTIONAL, SCHEMA, SECTIONS, section_types
 from veracity.results.shared import Shared
 from veracity.results.tabular import Tabular
-from veracity.state.plan import FLOORS, asked_prior, finite_power
+from veracity.state.plan import FLOORS, asked_prior
 from veracity.state.tally import Tally
 
 if TYPE_CHECKING:
     from veracity.results.calibrator import Calibrator
 
 FIT_AND_USE = "k = vc.calibrate(y_true, y_proba)\nk.predict(new_proba)"
-NOT_EXPECTED = "means are expected for r > −1"
 FROM_JSON = "this assessment was read from a document that does not hold this; make it again from the forecasts"
 
 
@@ -145,12 +144,7 @@ class Assessment(Tabular):
     @cached_property
     def papers(self) -> Papers:
         """Measured means, divergence and spread ratio by the procedures of the papers and by the curve asked for."""
-        plan, held = self._state.plan, self._shared
-        found = {name: held.as_published if plan.preset == name else None for name in ("N17", "CQ")}
-        sources = held.sources
-        curve = None if sources is None or plan.curve is None else sources.record(held.profile)
-        classes = sources.classes() if sources is not None and sources.per_class else {}
-        return Papers(found["N17"], found["CQ"], curve, classes, held)
+        return self._shared.papers
 
     @cached_property
     def source(self) -> records.Means:
@@ -188,10 +182,7 @@ class Assessment(Tabular):
     @cached_property
     def means_at(self) -> Mapping[str, MeansAt]:
         """The generalized means at the r of the plan."""
-        return {
-            repr(r): MeansAt(r, self.reported_at(r), self._expected_at(r), self.measured_at(r))
-            for r in self._state.plan.r
-        }
+        return self._shared.means_at
 
     @cached_property
     def floors(self) -> tuple[FloorMeans, ...]:
@@ -203,13 +194,7 @@ class Assessment(Tabular):
     @cached_property
     def bins(self) -> tuple[records.Bin, ...]:
         """The bins of the published procedure."""
-        published, sources = self._shared.published, self._shared.sources
-        if published is None:
-            return ()
-        bins = published.bins()
-        if self._state.plan.curve is not None and sources is not None:
-            bins = sources.in_bins(bins, published.curve.start)
-        return estimate.with_source(bins, self._state)
+        return self._shared.bins
 
     @cached_property
     def calibration_error(self) -> records.CalibrationErrors:
@@ -367,33 +352,21 @@ class Assessment(Tabular):
         return self._decompositions[key] if key in self._decompositions else self._shared.decomposition(key)
 
     def reported_at(self, r: float) -> Reading:
-        """Return the generalized mean of the probability of the outcome at any r: r → ∞ forgives, r → −∞ punishes.
+        """Return the generalized mean of the probability of the outcome at any r.
 
         >>> from veracity import assess
         >>> round(assess([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]).reported_at(-2), 6)
         0.719294
         """
-        if self._shared.nothing:
-            return self._no_means.decisiveness
-        found = estimate.ReportedAt(self._shared.profile, finite_power(r)).reading()
-        return self._shared.shown(found, "reported")
+        return self._shared.reported_at(r)
 
     def expected_at(self, r: float) -> Reading:
         """Return the expected mean of the probability of the outcome at r > −1."""
-        if self._shared.nothing:
-            return self._no_means.decisiveness
-        return self._shared.shown(estimate.expected_at(self._state, finite_power(r)), "expected")
-
-    def _expected_at(self, r: float) -> Reading:
-        return self.expected_at(r) if r > -1.0 else unknown(NOT_EXPECTED)
+        return self._shared.expected_at(r)
 
     def measured_at(self, r: float) -> Reading:
         """Return the measured mean of the probability of the outcome at r > −1: (1 − r·RL)^(1/r)."""
-        held, r = self._shared, finite_power(r)
-        if held.measured is None:
-            return held.no_measured_means.decisiveness
-        found = held.measured.at(r)
-        return held.shown_measured(records.Means(found, found, found)).decisiveness
+        return self._shared.measured_at(r)
 
     # -- as data --------------------------------------------------------------------------------------------------
 
