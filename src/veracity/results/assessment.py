@@ -352,12 +352,7 @@ class Assessment(Tabular):
         return self._decompositions[key] if key in self._decompositions else self._shared.decomposition(key)
 
     def reported_at(self, r: float) -> Reading:
-        """Return the generalized mean of the probability of the outcome at any r.
-
-        >>> from veracity import assess
-        >>> round(assess([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]).reported_at(-2), 6)
-        0.719294
-        """
+        """Return the generalized mean of the probability of the outcome at any r (RP eq 2.6)."""
         return self._shared.reported_at(r)
 
     def expected_at(self, r: float) -> Reading:
