@@ -14,6 +14,7 @@ from veracity import show
 from veracity.cli import run
 from veracity.estimate.calibration.repeated import repeated_rows
 from veracity.inputs import prepare
+from veracity.read import ReadOptions, read
 from veracity.records.verdict import Reason
 from veracity.words.calibration import why_not
 
@@ -104,3 +105,9 @@ def test_nothing_is_looked_for_where_the_cases_are_known(given: str) -> None:
 def test_constant_coarse_and_certain_forecasts_raise_no_alarm(p: NDArray[np.float64]) -> None:
     y = (np.random.default_rng(2).random(300) < p).astype(int)
     assert repeated_rows(vc.Tally.of(y, p, labels=[0, 1])) is None
+
+
+@pytest.mark.shared
+def test_a_network_that_is_wrong_in_whole_regions_does_not_look_repeated(shared):
+    held = read(shared / "cifar_netcal/lenet-5-cifar-100.parquet", ReadOptions())
+    assert repeated_rows(vc.Tally.of(next(iter(held.values())))) is None

@@ -34,6 +34,7 @@ FURTHER, FURTHER_OF_MANY = (20, 40), (6, 15)  # neighbours that the nearest is c
 SUSPICIOUS = 3.5  # z, from the exact variance, from which outcomes are drawn
 FIRES = 4.0  # z among the draws
 LEAST = 1e-6  # probabilities below are as near to each other as this
+CLOSE, MOSTLY = 0.5, 0.5  # distance of a copy, as a share of that of further cases; share of T from such pairs
 TIED = 0.5  # share of T from equal forecasts from which these are taken as the copies
 LITTLE = 0.1  # of the mean variance of outcomes
 AT_ONCE = 1 << 22  # numbers held together
@@ -92,7 +93,8 @@ def repetition(rows: Forecasts, seed: int = 0) -> Repetition | None:
         if not held.suspicious(y):
             return None
         pooled = recalibrated(rows, p, cases)  # whatever curve or confusion of classes the first one missed
-        return replace(held, c=_floored(pooled[row], least)).judged(y, rng)
+        held = replace(held, c=_floored(pooled[row], least))
+        return held.judged(y, rng) if held.is_local(y) else None
     return _OfTwo(np.clip(c[row], least, 1.0 - least), tie).judged(y, rng)
 
 
@@ -193,16 +195,33 @@ def _beside(r: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, eq=False)
 class _OfMany(_Neighbours):
-    """Cases with their neighbours (n, 1 + further): the nearest counts 1 in T, all further ones together −1."""
+    """Cases with their neighbours (n, 1 + further): the nearest counts 1 in T, all further ones together −1.
+
+    close  (n,) whether the nearest is so much nearer than the further ones as a copy would be
+    """
 
     c: Floats
     tie: Ints
     near: Ints
+    close: NDArray[np.bool_]
 
     @classmethod
     def of(cls, p: Floats, c: Floats, tie: Ints) -> _OfMany:
-        first, last = FURTHER_OF_MANY
-        return cls(c, tie, nearest(np.log(np.maximum(p, LEAST)), last)[:, [0, *range(first - 1, last)]])
+        (first, last), x = FURTHER_OF_MANY, np.log(np.maximum(p, LEAST))
+        near = nearest(x, last)[:, [0, *range(first - 1, last)]]
+        least, further = (np.linalg.norm(x - x[near[:, column]], axis=1) for column in (0, 1))
+        return cls(c, tie, near, least <= CLOSE * further)
+
+    def is_local(self, y: Ints) -> bool:
+        """Return whether the agreement is that of cases next to each other, and not of regions of many classes.
+
+        Where a network is wrong in whole regions, nearer outcomes agree more than further ones without any copy.
+        """
+        rest = -self.c
+        rest[np.arange(len(y)), y] += 1.0
+        products = np.stack([np.einsum("ij,ij->i", rest, rest[other]) for other in self.near.T])
+        agree = self._share @ products
+        return bool(agree[self.close].sum() >= MOSTLY * agree.sum())
 
     @property
     def _share(self) -> Floats:

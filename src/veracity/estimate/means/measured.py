@@ -106,15 +106,18 @@ class Measured:
     def _named(self) -> dict[float, Reading]:
         return {r: self._at(r) for r in MEANS.values()}
 
-    def _at(self, r: float, *, adjusted: bool = True) -> Reading:
-        """Return the mean at r; without the adjustment to class frequencies C is the pool's or S."""
+    def _at(self, r: float, beyond: float | None = None) -> Reading:
+        """Return the mean at r; `beyond` is what the adjustment to class frequencies gains more than the pool.
+
+        Where that is given, the adjustment is not fitted at r.
+        """
         if not r > -1.0:
             return unknown(NOT_PROPER)
         if self.steps is not None:
             value = mean_of_score(self.steps.loss(r, "C", "Y"), r)
             return undefined(WORSE) if math.isnan(value) else Reading(value, method=BY_MAP, reason=SAME_ROWS)
-        left = self.refined(r, adjusted=adjusted)
-        value = mean_of_score(left.loss, r)
+        left = self.refined(r, adjusted=beyond is None)
+        value = mean_of_score(left.loss - (beyond or 0.0), r)
         if math.isnan(value):
             return undefined(WORSE)
         scores = self.found.scores(r, left.stage)
@@ -141,12 +144,23 @@ class Measured:
     def along(self) -> tuple[Floats, Floats, Floats]:
         """(R,) the means along the profile and the ends of their intervals; NaN without.
 
-        At the three means C may be A, whose fit costs too much at every r: elsewhere C is the pool's or S.
+        Where A gains more than the pool, C is A. Its fit costs too much at every r: what it gains more is that of the
+        three means, between them in proportion.
         """
-        readings = [self._named[r] if r in self._named else self._at(r, adjusted=False) for r in R.tolist()]
+        known = sorted(self._named)
+        more = np.interp(R, known, [self._beyond_pool(r) for r in known]).tolist()
+        held = zip(R.tolist(), more, strict=True)
+        readings = [self._named[r] if r in self._named else self._at(r, beyond) for r, beyond in held]
         ends = [[np.nan if end is None else end for end in (one.low, one.high)] for one in readings]
         low, high = np.array(ends).T
         return np.array([float(one) for one in readings]), low, high
+
+    def _beyond_pool(self, r: float) -> float:
+        """Return what A gains more than the pool at r, where it is C."""
+        if self.steps is not None:
+            return 0.0
+        left = self.refined(r)
+        return left.calibration - max(left.pool[0], 0.0) if left.stage == "A" else 0.0
 
     def divergence(self, calibration: Reading) -> Means:
         """Return reported ÷ measured, forecasts without a minimum probability; `calibration` is CL of the log score.
