@@ -225,5 +225,6 @@ class Dominance(Section):
     r_b_better: tuple[Span, ...]
     whole_a_better: tuple[Span, ...]
     whole_b_better: tuple[Span, ...]
+    level: float  # of each band, so that all pairs of models together keep that of the comparison
     method: str
     reason: str | None = None

@@ -139,7 +139,8 @@ class Comparison(Presented):
     def dominance(self, a: str, b: str, event: Any = None) -> Dominance:
         """Return for which thresholds, and for which r, one of two models is better, each set with a simultaneous band.
 
-        `event` is the class to act on: of two classes the second, unless another is given.
+        Several pairs of models share the error (Bonferroni), whichever is asked for. `event` is the class to act on: of
+        two classes the second, unless another is given.
         """
         for name in (a, b):
             if name not in self.models or a == b:
@@ -155,7 +156,10 @@ class Comparison(Presented):
         if named is not None and canonical(named) not in classes:
             raise ValueError(f"event: no class {named!r:.80}; there are {', '.join(classes[:8])}\n  name one of them")
         at = classes.index(canonical(named)) if named is not None else 1 if len(classes) == 2 else None
-        how = How(self._level, self._plan.random_state, self.dependence.kind, self.dependence.lags)
+        models = len(self.models)
+        pairs = models - 1 if self.reference else models * (models - 1) // 2
+        level = 1.0 - (1.0 - self._level) / pairs
+        how = How(level, self._plan.random_state, self.dependence.kind, self.dependence.lags)
         return dominance((a, b), self._samples[a], self._samples[b], at, self._plan.action_thresholds, how)
 
     @cached_property

@@ -8,7 +8,7 @@ from veracity.records.decisions import AtPrior, AtThreshold, Clinical, Decisions
 
 from .labels import ACTION, GOOD, NOTICE, Said
 from .numbers import ends, finite, in_full, interval, number, percent, rounded, share
-from .text import capital, listing
+from .text import listing
 
 RULE = "Net benefit acts where the probability is at least the threshold; the Murphy curve where it is above it."
 WORTH = "Net benefit: true positives per case, less false ones at the odds of the threshold."
@@ -150,7 +150,7 @@ def dominance(found: Dominance) -> Said | None:
     if not (found.a_better or found.b_better):
         beside = _r_beside(found)
         if beside:
-            return Said(NOTICE, "For whom?", f"At no single threshold is {a} or {b} proven better, but {beside}.")
+            return Said(NOTICE, "For whom?", f"{beside}; at no single threshold is either proven better.")
         return Said(NOTICE, "For whom?", f"No difference between {a} and {b} is proven at any threshold.")
     if found.a_better and found.b_better:
         return Said(GOOD, "For whom?", _both(found))
@@ -181,15 +181,21 @@ def _r_beside(found: Dominance) -> str:
         (found.b, found.a, found.whole_b_better),
     ):
         if where:
-            return f"{better} beats {other} by scores with {_r_spans(where)}"
+            known = [name for r, name in ((0.0, "log loss"), (1.0, "Brier score")) if _inside(where, r)]
+            among = f" ({listing(known)} among them)" if known else ""
+            return f"{better} beats {other} by scores with {_r_spans(where)}{among}"
     return ""
+
+
+def _inside(where: Sequence[Span], r: float) -> bool:
+    return any(one.low <= r <= one.high for one in where)
 
 
 def _by_r(found: Dominance) -> Said:
     beside = _r_beside(found)
     if not beside:
         return Said(NOTICE, "For whom?", f"No difference between {found.a} and {found.b} is proven at any r.")
-    return Said(GOOD, "For whom?", f"{capital(beside)}." if beside[0].islower() else f"{beside}.")
+    return Said(GOOD, "For whom?", f"{beside}.")
 
 
 def _r_spans(where: Sequence[Span]) -> str:

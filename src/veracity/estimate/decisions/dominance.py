@@ -45,7 +45,8 @@ class Differences:
         effective = 1.0 / float((self.share**2 / self.dependence.copies).sum())
         small = effective / (effective - 1.0) if self.dependence.key is None and effective > 1.0 + 1e-9 else 1.0
         covariance = self.dependence.covariance(self.share[:, None] * (self.d - mean)) * small
-        reach = largest_deviation(covariance, self.dependence.df, self.level, self.seed, studentised=studentised)
+        df = self.dependence.df if self.dependence.kind else max(effective - 1.0, 1.0)
+        reach = largest_deviation(covariance, df, self.level, self.seed, studentised=studentised)
         return mean, reach * (errors(covariance) if studentised else np.ones(len(mean)))
 
 
@@ -72,6 +73,8 @@ def dominance(
     c = np.array(sorted({*PERCENTS, *thresholds})) if event is not None else np.zeros(0)
     scored = [_scores(f, event, c) for f in (a, b)]
     known = np.asarray(np.isfinite(np.concatenate(scored)).all(axis=0))
+    of_r = known[len(c) :].reshape(-1, len(R))
+    known[len(c) :] = np.tile(of_r.all(axis=0), len(of_r))  # r at which half and whole scores are finite
     safe = [np.where(known, x, 0.0) for x in scored]
     found = Differences.of(a, b, safe[0], safe[1], how)
     reason = found.dependence.reason
@@ -106,6 +109,7 @@ def dominance(
         r_b_better=ranges(r, half.above) if event is not None else (),
         whole_a_better=ranges(r, whole.below),
         whole_b_better=ranges(r, whole.above),
+        level=how.level,
         method=found.dependence.method,
         reason=reason,
     )
