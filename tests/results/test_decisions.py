@@ -253,3 +253,13 @@ def test_more_than_two_classes_decide_about_the_one_that_is_named() -> None:
     d = vc.assess(Y3, THREE, threshold=0.3, pos_label=1).decisions
     assert d.event == "1"
     assert len(d.at) == 1
+
+
+def test_winners_at_the_prevalence_of_the_cases_are_those_of_dominance() -> None:
+    d = vc.compare(Y, {"good": P, "noisy": NOISY}).dominance("good", "noisy")
+    by = {(round(w.prevalence, 9), round(w.threshold, 9)): w.difference for w in d.prevalences}
+    misses, alarms = ([float(np.mean(((p < 0.3) if y else (p >= 0.3))[y == Y])) for p in (P, NOISY)] for y in (1, 0))
+    for prevalence in (0.05, 0.5):
+        expected = prevalence * 0.7 * (misses[0] - misses[1]) + (1.0 - prevalence) * 0.3 * (alarms[0] - alarms[1])
+        assert by[prevalence, 0.3] == pytest.approx(expected, abs=1e-12)
+    assert {w.better for w in d.prevalences} <= {None, "good"}

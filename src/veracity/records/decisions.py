@@ -194,6 +194,16 @@ class Decisions(Section):
 
 
 @dataclass(frozen=True)
+class Winner(Section):
+    """Mean elementary loss of a less that of b at a prevalence and a threshold; who is better, where it is proven."""
+
+    prevalence: float
+    threshold: float
+    difference: float
+    better: str | None = None
+
+
+@dataclass(frozen=True)
 class Dominance(Section):
     """Where one model is better for every decision-maker: sets of thresholds and of r, each with a simultaneous band.
 
@@ -201,6 +211,7 @@ class Dominance(Section):
     a_better, b_better            thresholds at which a model is better, all at once
     r, half, half_low, half_high  difference of the event's half score by r; whole_… of the whole score
     r_a_better, …                 r at which a model is better by the half score of the event; whole_… by the score
+    prevalences      who is better where the event is more or less frequent, with one band for all
     everywhere       the model that is better at every threshold at which the two act differently
     """
 
@@ -227,4 +238,5 @@ class Dominance(Section):
     whole_b_better: tuple[Span, ...]
     level: float  # of each band, so that all pairs of models together keep that of the comparison
     method: str
+    prevalences: tuple[Winner, ...] = ()
     reason: str | None = None

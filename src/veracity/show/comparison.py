@@ -42,7 +42,11 @@ def answer(result: Comparison) -> list[Block]:
         found.append(Details(WHY, (_component_table(result),)))
     if any(d.thresholds for d in record.dominance):
         others = [said for d in record.dominance[1:] if (said := words.decisions.dominance(d)) is not None]
-        whom: tuple[Block, ...] = (Chart("dominance", result), *(Sentence(one.mark, "", one.text) for one in others))
+        whom: tuple[Block, ...] = (
+            Chart("dominance", result),
+            Chart("prevalence_map", result),
+            *(Sentence(one.mark, "", one.text) for one in others),
+        )
         found.append(Details("For whom is it better?", whom))
     tables = tuple(one for one in map(_deciding_table, _pairs_shown(result)) if one.rows)
     if tables:

@@ -174,6 +174,14 @@ def _both(found: Dominance) -> str:
     return f"{a} is better for thresholds {spans(found.a_better)}, {b} {spans(found.b_better)}."
 
 
+def prevalences(found: Dominance) -> str:
+    """Return at how many combinations of prevalence and threshold each model is better."""
+    total = len(found.prevalences)
+    wins = {name: sum(w.better == name for w in found.prevalences) for name in (found.a, found.b)}
+    said = [f"{name} is better at {n} of {total} combinations" for name, n in wins.items() if n]
+    return f"{listing(said)}." if said else f"Neither is proven better at any of {total} combinations."
+
+
 def _r_beside(found: Dominance) -> str:
     """Return which model is better by scores, at every r or at some."""
     for better, other, where in (
