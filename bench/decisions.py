@@ -49,6 +49,11 @@ def compared(rng: Rng, n: int, mean: float, noise: tuple[float, float]) -> Domin
     return dominance(("a", "b"), *models(rng, n, mean, noise), 1, (), How(0.95, int(rng.integers(1 << 30))))
 
 
+def _wrong(d: Dominance) -> bool:
+    """Return whether the worse model, a, is said to be better anywhere."""
+    return bool(d.a_better or d.r_a_better or d.whole_a_better or any(w.better == "a" for w in d.prevalences))
+
+
 def covers(spans: tuple[Span, ...], low: float, high: float) -> bool:
     return any(span.low <= low + 1e-9 and span.high >= high - 1e-9 for span in spans)
 
@@ -65,6 +70,7 @@ def false_dominance(draws: int) -> Iterator[Line]:
                     "thresholds": np.mean([bool(d.a_better or d.b_better) for d in found]),
                     "r, event half": np.mean([bool(d.r_a_better or d.r_b_better) for d in found]),
                     "r, whole score": np.mean([bool(d.whole_a_better or d.whole_b_better) for d in found]),
+                    "prevalences": np.mean([any(w.better for w in d.prevalences) for d in found]),
                 },
             )
 
@@ -81,7 +87,7 @@ def power(draws: int) -> Iterator[Line]:
                     "some threshold": np.mean([bool(d.b_better) for d in found]),
                     "all of 30–70 %": np.mean([covers(d.b_better, 0.3, 0.7) for d in found]),
                     "some r": np.mean([bool(d.whole_b_better) for d in found]),
-                    "wrong winner": np.mean([bool(d.a_better or d.r_a_better or d.whole_a_better) for d in found]),
+                    "wrong winner": np.mean([_wrong(d) for d in found]),
                 },
             )
 
