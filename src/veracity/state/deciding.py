@@ -62,8 +62,8 @@ def _costs(option: Option, value: Any) -> Costs:
         if name not in (FALSE_ALARM, MISS):
             raise OptionError(option.name, f"{name!r:.40} is neither {FALSE_ALARM} nor {MISS}{remedy}")
         if not (x > 0.0 and math.isfinite(x)):
-            what = "costs of errors are positive, in any unit"
-            raise OptionError(option.name, f"{name}={x:g}: {what}; only their ratio sets the threshold")
+            what = f"{name}={x:g}: costs of errors are positive numbers in any unit; their ratio decides"
+            raise OptionError(option.name, f"{what}{remedy}")
     return Costs(named[FALSE_ALARM], named[MISS])
 
 

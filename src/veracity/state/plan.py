@@ -283,7 +283,8 @@ class Plan:
                 continue
             add = f"--{needed.removesuffix('s')} COL" if dashes else f"{needed}="
             add += f" instead of {dashes}cluster" if needed == "time" and "cluster" in held else ""
-            given = f"{planned.typed_as if dashes else name} {value}"
+            shown = ",".join(map(str, value)) if isinstance(value, tuple) else value
+            given = f"{planned.typed_as if dashes else name} {shown}"
             remedy = "leave it out" if needed == "classes" else f"add {add}, or leave it out"
             raise ValueError(f"{given} has no effect without {needed}\n  {remedy}")
         if self.window is not None and self.window[-1] in "dm" and not dates:
