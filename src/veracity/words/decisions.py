@@ -51,9 +51,9 @@ def useful(d: Decisions) -> Said | None:
     if not d.useful:
         text = "At no threshold is acting on it proven better than acting in all cases and in none."
         return Said(NOTICE, "Not proven", text)
-    return Said(
-        GOOD, "Worth acting on", f"Better than acting in all cases and in none for thresholds {spans(d.useful)}."
-    )
+    whose = "Better" if d.picks is None else f"On {d.event}: better"
+    where = f"for thresholds {spans(d.useful)}"
+    return Said(GOOD, "Worth acting on", f"{whose} than acting in all cases and in none {where}.")
 
 
 def caption(d: Decisions) -> str:
