@@ -15,7 +15,8 @@ import numpy as np
 from veracity.estimate.decisions.actions import actions
 from veracity.estimate.decisions.clinical import by_forecast, reliability_band
 from veracity.estimate.decisions.curves import at_thresholds, useful, user
-from veracity.estimate.decisions.dominance import How, dominance
+from veracity.estimate.decisions.dominance import dominance
+from veracity.estimate.decisions.paired import How
 from veracity.estimate.decisions.picks import picks
 from veracity.estimate.decisions.prior import at_prior
 from veracity.formulas import decisions as formulas

@@ -14,7 +14,8 @@ from veracity.estimate.comparison.compare import Dependence
 from veracity.estimate.comparison.components import NAMES as COMPONENTS
 from veracity.estimate.comparison.components import components, shortfall
 from veracity.estimate.comparison.paired import EXCESS, Scorer, comparable, score_of
-from veracity.estimate.decisions.dominance import How, dominance
+from veracity.estimate.decisions.dominance import dominance
+from veracity.estimate.decisions.paired import How
 from veracity.estimate.means.reported import NOT_MEASURABLE
 from veracity.inputs import Forecasts
 from veracity.measures import HIGHER
