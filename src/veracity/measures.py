@@ -54,6 +54,10 @@ class Quantity:
         """The label with its unit or range in brackets."""
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
+    def within(self, whole: Quantity) -> str:
+        """Return the label of a part; "…" in it stands for that of the whole."""
+        return self.label.replace("…", f"{whole.label},")
+
     @property
     def arrow(self) -> str:
         return ARROWS[self.better]
@@ -232,7 +236,7 @@ MEANS = {
     "decisiveness": "average (decisiveness)",
     "robustness": "pessimistic (−2/3 mean)",
 }
-SHORT_MEANS = {name: words.partition(" ")[0] for name, words in MEANS.items()}
+SHORT_MEANS = {"geometric_accuracy": "typical", "decisiveness": "average", "robustness": "pessimistic"}
 
 
 def _described(section: str, **named: tuple[str, str, str, str, str]) -> list[Quantity]:

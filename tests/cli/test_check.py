@@ -126,7 +126,7 @@ def test_exit_codes_and_lines(forecasts: str, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out.count("\n") == 1
     assert run(["check", forecasts, "--require", "accuracy>=0.1"]) == 2
     err = capsys.readouterr().err
-    assert "veracity check: --require: no number `accuracy` in the document; did you mean `scores.accuracy`?" in err
+    assert "veracity: check: --require: no number `accuracy` in the document; did you mean `scores.accuracy`?" in err
     assert run(["check", forecasts, "--require", "decisiveness>=0.1"]) == 2
     err = capsys.readouterr().err
     assert "`decisiveness` is several things here: reported.decisiveness, expected.decisiveness" in err

@@ -89,8 +89,7 @@ def from_json(text: str) -> Fitted:
             fitted: Fitted = kind.from_parameters(tuple(classes), parameters)
             fitted.check()
     except ValueError as error:
-        said = str(error) if str(error).startswith("map") else f"map {name}: {error}"
-        raise ValueError(f"{said}; fit it again") from None
+        raise ValueError(f"map {name}: {error}; fit it again") from None
     except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"map {name}: parameters that do not fit ({error}); fit it again") from None
     return fitted

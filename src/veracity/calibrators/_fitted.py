@@ -102,7 +102,7 @@ class Fitted(ABC):
     def from_parameters(cls, classes: tuple[Any, ...], parameters: dict[str, Any]) -> Self:
         known = {f.name for f in fields(cls)} - {"classes"}
         if set(parameters) != known:
-            raise ValueError(f"map {cls.name}: parameters {sorted(parameters)} are not {sorted(known)}")
+            raise ValueError(f"parameters {sorted(parameters)} are not {sorted(known)}")
         return cls(classes=classes, **{f.name: _read(parameters[f.name], str(f.type)) for f in fields(cls)[1:]})
 
     def check(self, kept: slice | Array = slice(None)) -> None:
@@ -128,7 +128,7 @@ class Fitted(ABC):
 
     def require(self, holds: Any, what: str) -> None:
         if not holds:
-            raise ValueError(f"map {self.name}: {what}")
+            raise ValueError(what)
 
     def require_distributions(self, rows: Array, what: str) -> None:
         """Raise ValueError unless these are rows of probabilities that sum to one."""

@@ -133,7 +133,9 @@ def run(arguments: Sequence[str]) -> int:
     except SystemExit:
         raise
     except BaseException as error:  # a compiled library gave up
-        return _say(f"this should not happen: {type(error).__name__}: {str(error).partition(chr(10))[0]}")
+        from veracity.inputs.names import first_line
+
+        return _say(f"this should not happen: {type(error).__name__}: {first_line(error)}")
 
 
 def _located(message: str, typed: Sequence[str]) -> str:
@@ -151,7 +153,7 @@ def _located(message: str, typed: Sequence[str]) -> str:
 
 
 def _say(message: str, code: int = BAD_INPUT) -> int:
-    message = message if message.startswith("veracity ") else f"veracity: {message}"
+    message = f"veracity: {message}"
     if not all(line.isprintable() for line in message.split("\n")):
         from veracity.words import clean_lines
 

@@ -106,5 +106,5 @@ def _outcomes(request: Request, working: Any, parsed: list[Any], against: str | 
             else:
                 found += check(document, [one])
     except ValueError as error:
-        raise ValueError(f"veracity check: {error}") from None
+        raise ValueError(f"check: {error}") from None
     return found

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from veracity.files.whole_files import write_whole
+from veracity.inputs.names import first_line
 from veracity.read import Part, ReadOptions
 from veracity.state.accumulator import Accumulator
 from veracity.state.plain_bytes import dumps_checked, loads_checked
@@ -47,8 +48,9 @@ class Checkpoint:
             if not all(type(number) is int and number >= 0 for number in done):
                 raise ValueError("no number of rows")
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as problem:
-            why = str(problem).partition("\n")[0]
-            raise ValueError(f"checkpoint: {self.path} is damaged ({why})\n  delete it to begin again") from None
+            raise ValueError(
+                f"checkpoint: {self.path} is damaged ({first_line(problem)})\n  delete it to begin again"
+            ) from None
         if differing:
             raise ValueError(
                 f"checkpoint: {self.path} is of another run: the {differing[0]} differ\n"

@@ -10,6 +10,7 @@ from typing import Any
 from veracity import read
 from veracity.engines._checkpoint import Checkpoint
 from veracity.engines._sums import Job
+from veracity.inputs.names import first_line
 from veracity.read import Part, ReadOptions, Source
 from veracity.read.parts import Unreadable
 from veracity.state.accumulator import Accumulator, Progress
@@ -59,7 +60,7 @@ def run(
             if not job.skip_broken:
                 raise
             rows -= skip
-            total.skip(part.name, str(problem).splitlines()[0])
+            total.skip(part.name, first_line(problem))
         else:
             if job.skip_broken:
                 total.merge(taken.state())

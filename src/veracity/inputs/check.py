@@ -10,7 +10,7 @@ import numpy as np
 
 from veracity.inputs.arguments import forecast_matrix
 from veracity.inputs.forecasts import Forecasts
-from veracity.inputs.names import Names, listed, number
+from veracity.inputs.names import Names, first_line, listed, number
 from veracity.kernels.result import Problem, tolerance
 from veracity.records import findings_of_input as of_input
 from veracity.records.findings import FIRST, Finding, first_rows
@@ -30,7 +30,7 @@ def check(forecasts: Forecasts) -> Forecasts:
         try:
             _refuse_values(forecasts.ideal, forecasts, named)
         except ValueError as problem:  # --scale would not help: it is for the forecast alone
-            raise ValueError(f"{str(problem).splitlines()[0]}\n  give the ideal as probabilities") from None
+            raise ValueError(f"{first_line(problem)}\n  give the ideal as probabilities") from None
     return replace(forecasts, findings=forecasts.findings + _findings(forecasts, low, high))
 
 
@@ -53,8 +53,9 @@ def without_outcomes(y_proba: Any, classes: tuple[Any, ...], known_as: str) -> F
     try:
         _refuse_values(forecasts.scores, forecasts, names)
     except ValueError as problem:
-        first = str(problem).splitlines()[0]
-        raise ValueError(f"{first}\n  give probabilities, on the scale that {known_as} was fitted on") from None
+        raise ValueError(
+            f"{first_line(problem)}\n  give probabilities, on the scale that {known_as} was fitted on"
+        ) from None
     return forecasts
 
 

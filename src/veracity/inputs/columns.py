@@ -89,7 +89,10 @@ def as_given(values: Any, name: str, names: Names) -> Array:
     try:
         array = np.asarray(values)
     except (ValueError, TypeError, RuntimeError) as problem:
-        if "inhomogeneous" in str(problem):
+        if (
+            isinstance(values, (list, tuple))
+            and len({len(row) if hasattr(row, "__len__") else 0 for row in values}) > 1
+        ):
             raise names.error(
                 f"{name}: rows of different lengths.", "each row needs one probability per class"
             ) from None

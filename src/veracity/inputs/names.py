@@ -64,6 +64,11 @@ def number(x: Any) -> str:
     return repr(value) if value != 1 and abs(value - 1) < 1e-5 else f"{value:.6g}"
 
 
+def first_line(problem: BaseException) -> str:
+    """Return the first line of what an error says, to be shown in a message of ours; its kind where it says nothing."""
+    return next(iter(str(problem).splitlines()), type(problem).__name__)
+
+
 def many(n: int, what: str) -> str:
     """Return a number with its noun: "1 row", "2,000 rows"."""
     return f"{n:,} {what}{'' if n == 1 else 's'}"

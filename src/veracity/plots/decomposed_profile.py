@@ -14,8 +14,8 @@ from veracity.words import finite, percent
 
 OF, ORDER, TITLE, FOLDED = "assessment", 80, "Parts of the loss along the risk axis", True
 PARTS = {
-    "adjustment": quantity("losses.AL").label.replace("…", f"{quantity('losses.CL').label},"),
-    "post_calibration": quantity("losses.PCL").label.replace("…", f"{quantity('losses.CL').label},"),
+    "adjustment": quantity("losses.AL").within(quantity("losses.CL")),
+    "post_calibration": quantity("losses.PCL").within(quantity("losses.CL")),
     "refinement": quantity("losses.RL").label,
 }
 CUT = 3.0  # times the loss of the baseline, the top of the axis: higher losses would flatten the rest

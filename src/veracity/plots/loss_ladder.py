@@ -61,7 +61,7 @@ def rows(result: Assessment) -> style.Rows:
 
 def _step(name: str, held: Reading | None, start: float, stop: float, digits: int) -> dict[str, object]:
     described = quantity(f"losses.{name}")
-    part = described.label.replace("…", f"{quantity('losses.CL').label},")
+    part = described.within(quantity("losses.CL"))
     return {
         "part": part,
         **style.reading(held),

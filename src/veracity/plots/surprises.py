@@ -6,7 +6,7 @@ import altair as alt
 
 from veracity.plots import _style as style
 from veracity.results.assessment import Assessment
-from veracity.words import chance, count, place
+from veracity.words import chance, count, place, row_of
 
 OF, ORDER, TITLE = "assessment", 20, "Biggest misses"
 COLUMNS = {"row": ("row", ""), "outcome": ("outcome", ""), "probability": ("probability of the outcome", ".4~g")}
@@ -19,7 +19,7 @@ GIVEN, RULED_OUT = "probability given", "ruled out (probability 0)"
 
 def rows(result: Assessment) -> style.Rows:
     return [
-        {"row": place(case).removeprefix("Row "), "outcome": str(case.outcome or ""), "probability": case.probability}
+        {"row": row_of(case), "outcome": str(case.outcome or ""), "probability": case.probability}
         for case in result.surprises
     ]
 

@@ -18,7 +18,7 @@ import polars as pl
 
 from veracity.inputs import Forecasts, Names, check
 from veracity.inputs.arguments import texts_of_times
-from veracity.inputs.names import many
+from veracity.inputs.names import first_line, many
 from veracity.records.findings import Finding, merge
 from veracity.records.findings_of_input import without_empty
 from veracity.records.layout import Event, Layout
@@ -175,8 +175,7 @@ class Source:
                 raise Unreadable(str(problem)) from None
             raise
         except BROKEN as problem:
-            lines = str(problem).splitlines() or [type(problem).__name__]
-            raise Unreadable(f"{part.name}: cannot be read ({lines[0]})\n  is it complete?") from None
+            raise Unreadable(f"{part.name}: cannot be read ({first_line(problem)})\n  is it complete?") from None
 
     def read(self) -> dict[str, Forecasts]:
         """Return all rows of each model, every value checked."""

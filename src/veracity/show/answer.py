@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from veracity import plots, words
+from veracity import calibrators, plots, words
 from veracity.measures import MEANS, Measure, quantity, scores
 from veracity.records.reading import Reading
 from veracity.records.sections import Means
@@ -138,7 +138,7 @@ def _useful_card(a: Assessment) -> Card | None:
         return None
     gain = next((x for x in (a.skill.log, a.skill.brier) if finite(x) is not None), None)
     answers = {GOOD: f"Yes, {percent(gain, 0)}", BAD: f"No, {percent(abs(gain or 0.0), 0)} worse"}
-    detail = said.text.partition(" for the")[0].replace("Log", "log").replace(" against ", " vs ")
+    detail = words.loss_and_baseline(a.scores, a.skill, a.baseline)
     return Card("Better than the baseline?", answers.get(said.mark, "Not clear"), detail, said.mark)
 
 
@@ -165,9 +165,11 @@ def _fix_card(a: Assessment) -> Card | None:
     if said is None:
         return None
     answers = {"Fix": "Yes", "Possible fix": "Perhaps", "Use the base rate": "Hardly", "No simple fix": "Not simply"}
-    gain, name = a.advice.log, str(a.advice.parameters or "").partition(" (")[0]
+    gain = a.advice.log
     other = "not by one map for all" if said == words.NO_SINGLE_FIX else words.FIXABLE.get(a.advice.advice, "")
-    detail = f"{name}: log loss −{words.saved(gain)}" if gain is not None else name or other
+    detail = a.advice.parameters or other
+    if gain is not None and a.advice.map is not None:
+        detail = f"{calibrators.label(a.advice.map)}: log loss −{words.saved(gain)}"
     return Card("Fixable?", answers.get(said.title, said.title), detail, said.mark)
 
 

@@ -245,7 +245,7 @@ def _reading_table(a: Assessment) -> Table | None:
 
 def _lines(held: object) -> Iterator[str]:
     if isinstance(held, str):
-        yield from (line.strip().removeprefix("read ") for line in held.splitlines())
+        yield from (line.strip() for line in held.splitlines())
     elif isinstance(held, Mapping):
         for name, value in held.items():
             yield f"{name}: {_flat(value)}"

@@ -39,14 +39,12 @@ def recalibrated(reported: Means, measured: Means, detail: Verdict | None) -> st
 
 def usefulness(scores: Scores, skill: Skill, baseline: Baseline) -> Said | None:
     """Return whether the forecasts are better than always predicting the class frequencies."""
-    loss: Reading | None
-    label, loss, base, gain = "Log loss", scores.log_loss, baseline.log_loss, skill.log
-    if finite(gain) is None:  # an infinite log loss says nothing about usefulness, the Brier score does
-        label, loss, base, gain = "Brier score", scores.brier, baseline.brier, skill.brier
-    share = finite(gain)
-    if share is None or loss is None or base is None:
+    judged = _beside_baseline(scores, skill, baseline)
+    if judged is None:
         return None
-    against = f"{label} {number(loss)} against {number(base, decimals(loss))} for the baseline"
+    rule, gain, loss, base = judged
+    share = float(gain)
+    against = f"{capital(RULES[rule])} {loss} against {base} for the baseline"
     limits = ends(gain)
     if limits is not None and limits[0] <= 0.0 <= limits[1]:
         worse = f"{percent(-limits[0], 0)} worse" if limits[0] < 0.0 else "no better"
@@ -58,6 +56,21 @@ def usefulness(scores: Scores, skill: Skill, baseline: Baseline) -> Said | None:
     if share < 0:
         return Said(BAD, "Worse than the baseline", f"{against}, which always predicts the class frequencies.")
     return Said(GOOD, "Useful", f"{against} ({percent(share, 0)} better).")
+
+
+def loss_and_baseline(scores: Scores, skill: Skill, baseline: Baseline) -> str:
+    """Return the same loss and that of the baseline in a few words."""
+    judged = _beside_baseline(scores, skill, baseline)
+    return "" if judged is None else "{} {} vs {}".format(RULES[judged[0]], *judged[2:])
+
+
+def _beside_baseline(scores: Scores, skill: Skill, baseline: Baseline) -> tuple[str, Reading, str, str] | None:
+    """Return the rule that tells usefulness, its skill, the loss and that of the baseline; None where none does."""
+    for rule, gain in (("log", skill.log), ("brier", skill.brier)):  # an infinite log loss says nothing about it
+        loss, base = scores.reading(SCORE_OF[rule]), baseline.score(SCORE_OF[rule])
+        if gain is not None and finite(gain) is not None:
+            return None if loss is None or base is None else (rule, gain, number(loss), number(base, decimals(loss)))
+    return None
 
 
 def expectation(scores: Scores, expected: Mapping[str, ExpectedScore], verdict: Verdict) -> str:
@@ -213,7 +226,12 @@ def place(case: Surprise) -> str:
     >>> place(Surprise(17, "yes", 0.1)), place(Surprise(17, "yes", 0.1, "a.csv"))
     ('Row 17', 'Row 17 of a.csv')
     """
-    return f"Row {case.row}" + (f" of {case.file}" if case.file else "")
+    return f"Row {row_of(case)}"
+
+
+def row_of(case: Surprise) -> str:
+    """Return the number of a case, with its file where there are several."""
+    return f"{case.row}" + (f" of {case.file}" if case.file else "")
 
 
 def notes(findings: Iterable[Finding], verdict: Verdict | None = None) -> list[Said]:

@@ -75,18 +75,18 @@ class Dependence:
             leave = f"leave {self.dashes}{'cluster' if clustered else 'time'} out, or name a finer column"
             raise ValueError(f"{self.called}: {n} {what} at least {least}\n  {leave}")
 
-    def method(self, keyed: ClusterSums | None) -> str:
-        """Return how intervals are made, in words."""
+    def method(self, keyed: ClusterSums | None, paired: str = "paired ") -> str:
+        """Return how intervals are made, in words; of means that are no differences, `paired` is empty."""
         if keyed is None:
-            return "paired t, independent cases"
+            return f"{paired}t, independent cases"
         n = len(keyed)
         if self.kind == CLUSTER:
-            return f"paired t, {n:,} clusters"
+            return f"{paired}t, {n:,} clusters"
         if self.horizon is not None:
             return f"Diebold–Mariano, horizon {self.horizon}, corrected by Harvey, Leybourne and Newbold"
         if self.lags is not None:
-            return f"paired z in time, Bartlett weights of {self.lags} lags"
-        return f"paired t in time, {formulas.number_of_cosines(n)} equally weighted cosines"
+            return f"{paired}z in time, Bartlett weights of {self.lags} lags"
+        return f"{paired}t in time, {formulas.number_of_cosines(n)} equally weighted cosines"
 
 
 def findings_of_time(keyed: ClusterSums | None, dependence: Dependence, u: Floats | None) -> tuple[Finding, ...]:

@@ -93,7 +93,7 @@ def _window(part: ClusterSums, tally: Tally) -> Window:
         low, high = float(means[i]) - wide, float(means[i]) + wide
         if name != "excess":
             low, high = max(low, 0.0), min(high, 1.0) if name == "accuracy" else high
-        return Reading(float(means[i]), low, high, dependence.method(part).removeprefix("paired "))
+        return Reading(float(means[i]), low, high, dependence.method(part, paired=""))
 
     names = ("log_loss", *(("brier", "accuracy", "excess") if tally.measurable else ()))
     ends = [_text(float(key), tally.names.dates) for key in (part.keys[0], part.keys[-1])]

@@ -11,6 +11,7 @@ import numpy as np
 from veracity.estimate.monitoring.alternatives import MoreClasses, TwoClasses
 from veracity.estimate.monitoring.detector import Detector, with_centre
 from veracity.estimate.monitoring.reference import Alternatives, Days, Reference, event_variance, most_frequent
+from veracity.inputs.names import first_line
 from veracity.records.monitoring import WEEK, Delay
 from veracity.state.plain_bytes import Damaged, dumps_checked, loads_checked
 from veracity.types import Array, Floats, Ints
@@ -208,8 +209,7 @@ def loads(data: bytes) -> State:
             centre=tuple(held["centre"]),
         )
     except (Damaged, LookupError, TypeError, AttributeError, ValueError) as problem:
-        why = str(problem).partition("\n")[0]
-        raise ValueError(f"the state is damaged ({why})\n  delete it to begin again") from None
+        raise ValueError(f"the state is damaged ({first_line(problem)})\n  delete it to begin again") from None
 
 
 def _alternatives(held: Any) -> Any:
