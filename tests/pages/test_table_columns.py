@@ -131,10 +131,12 @@ def test_the_table_of_scores_has_value_interval_and_baseline() -> None:
     by_name = dict(zip(names(found), cells, strict=True))
     for label, name in (("Log loss", "log_loss"), ("Brier score (0–2)", "brier"), ("Accuracy", "accuracy")):
         value, interval, base = by_name[label]
-        assert value.reading == a.scores[name]
-        assert (interval.reading.low, interval.reading.high) == (a.scores[name].low, a.scores[name].high)
-        assert base.reading == a.baseline[name]
-    error = a.calibration_error["classwise"]
+        score = a.scores.readings()[name]
+        assert value.reading == score
+        assert (interval.reading.low, interval.reading.high) == (score.low, score.high)
+        assert base.reading == a.baseline.score(name)
+    error = a.calibration_error.classwise
+    assert error is not None
     value, interval, chance = next(held for label, held in by_name.items() if label.startswith("Calibration error"))
     assert (value.reading, interval.reading.low, interval.reading.high) == (error.value, error.low, error.high)
     assert chance == f"{error.by_chance:.3f} by chance"
@@ -304,7 +306,7 @@ def test_the_csv_has_the_ends_of_every_score_in_order() -> None:
     a = over_confident()
     lines = {row["name"]: row for row in csv.DictReader(io.StringIO(show.to_csv(a)))}
     for name in ("log_loss", "brier", "accuracy"):
-        line, held = lines[f"scores.{name}"], a.scores[name]
+        line, held = lines[f"scores.{name}"], a.scores.readings()[name]
         assert (float(line["value"]), float(line["low"]), float(line["high"])) == (held, held.low, held.high)
 
 

@@ -1,4 +1,4 @@
-"""One place each: a measure, rule, map, plot, layout, engine, command and option added from outside."""
+"""One place each: a measure, rule, map, plot, layout, engine, command, option and finding added from outside."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import jsonschema
@@ -19,7 +20,9 @@ import veracity as vc
 from tests.inputs.test_new_layout import ODDS
 from veracity import calibrators, engines, measures, plots
 from veracity.formulas import rules
+from veracity.records.findings import KINDS, Finding
 from veracity.results.schema import schema
+from veracity.words.findings import SENTENCES
 
 RNG = np.random.default_rng(0)
 P = RNG.beta(0.8, 1.2, 400)
@@ -161,6 +164,35 @@ def test_a_command_is_a_file(added_folder: Path, capsys: pytest.CaptureFixture[s
     assert "Say hello." in capsys.readouterr().out
     assert run(["hello"]) == 0
     assert capsys.readouterr().out == "hello\n"
+
+
+@pytest.fixture
+def finding() -> Iterator[type[Finding]]:
+    """That the forecasts are older than their outcomes by so many months."""
+
+    @dataclass(frozen=True)
+    class StaleForecasts(Finding, severity="warning"):
+        months: int = 0
+
+    SENTENCES[StaleForecasts] = "{count:,} of {total:,} forecasts are more than {months} months old"
+    yield StaleForecasts
+    del KINDS[StaleForecasts.code], SENTENCES[StaleForecasts]
+
+
+def test_a_finding_is_a_record_and_its_sentence(finding: type[Finding]) -> None:
+    """In the document with its fields, accepted by the schema, read back, and told on every page with its rows."""
+    from veracity import show
+
+    stale = finding(2, 400, (3, 7), months=6)
+    a = vc.assess(replace(vc.Forecasts.of(Y, P), findings=(stale,)))
+    (listed,) = [f for f in json.loads(a.to_json())["findings"] if f["code"] == "stale_forecasts"]
+    assert (listed["severity"], listed["count"], listed["rows"]) == ("warning", 2, [3, 7])
+    assert listed["fields"] == {"total": 400, "months": 6}
+    assert listed["message"] == "2 of 400 forecasts are more than 6 months old"
+    jsonschema.Draft202012Validator(schema()).validate(json.loads(a.to_json()))
+    assert stale in vc.Assessment.from_json(a.to_json()).findings
+    for page in (show.to_terminal(a), show.to_html(a), show.to_markdown(a)):
+        assert "2 of 400 forecasts are more than 6 months old (rows 3, 7)" in " ".join(page.split())
 
 
 def copied_package(folder: Path) -> Path:

@@ -21,20 +21,8 @@ Findings = tuple[Finding, ...]
 
 
 @dataclass(frozen=True)
-class Section(Mapping[str, Any]):
-    """A record of a result; a field that is None, and None by default, is left out of the document.
-
-    Its fields can be read by name too, for those who go through all of them; the program itself asks attributes.
-    """
-
-    def __getitem__(self, name: str) -> Any:
-        return dict(self.stated())[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name, _ in self.stated())
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self.stated())
+class Section:
+    """A record of a result; a field that is None, and None by default, is left out of the document."""
 
     def stated(self) -> Iterator[tuple[str, Any]]:
         """Yield name and value of every field that the document has."""
