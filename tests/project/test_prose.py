@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -54,6 +54,21 @@ def readings_of_prose(module: ast.Module) -> Iterator[int]:
 
 
 def _in_function(function: ast.FunctionDef | ast.Lambda, makers: set[str]) -> Iterator[int]:
+    is_prose = _judge(function, makers)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            call = node.func
+            regex = call.attr in REGEXES and any(map(is_prose, node.args))
+            if regex or (call.attr in READERS and is_prose(call.value)):
+                yield node.lineno
+        if isinstance(node, ast.Compare) and any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops):
+            text = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+            if text and any(map(is_prose, node.comparators)):
+                yield node.lineno
+
+
+def _judge(function: ast.FunctionDef | ast.Lambda, makers: set[str]) -> Callable[[ast.AST], bool]:
+    """Return what tells whether an expression in this function is prose."""
     errors = {h.name for h in ast.walk(function) if isinstance(h, ast.ExceptHandler) and h.name}
     prose = NAMES | errors
 
@@ -83,16 +98,7 @@ def _in_function(function: ast.FunctionDef | ast.Lambda, makers: set[str]) -> It
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and is_prose(node.value):
             prose = prose | {target.id for target in node.targets if isinstance(target, ast.Name)}
-    for node in ast.walk(function):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            call = node.func
-            regex = call.attr in REGEXES and any(map(is_prose, node.args))
-            if regex or (call.attr in READERS and is_prose(call.value)):
-                yield node.lineno
-        if isinstance(node, ast.Compare) and any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops):
-            text = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
-            if text and any(map(is_prose, node.comparators)):
-                yield node.lineno
+    return is_prose
 
 
 def test_no_module_outside_words_reads_prose_back() -> None:

@@ -26,32 +26,52 @@ def findings(tally: Tally, scores: Scores, entries: Entries) -> tuple[Finding, .
     if s.rows == 1:
         found.append(of_results.OneRow(1))
     if tally.measurable and s.rows > 1:
-        seen = [j for j, weight in enumerate(s.by_class[:, 0].tolist()) if weight > 0.0]
-        if len(seen) == 1:
-            found.append(of_input.OneOutcome(s.rows, s.rows, outcome=str(tally.classes[seen[0]])))
-        events = [int(h.true.sum()) for h in tally.classwise]
-        if len(seen) > 1 and tally.k == 2 and not tally.shares_only and min(events) < FEW_EVENTS:
-            name = tally.classes[int(np.argmin(events))]
-            found.append(of_results.FewEvents(min(events), outcome=str(name)))
-        auc, picks = scores.auc, scores.accuracy
-        assert picks is not None
-        if tally.k > 2 and s.rows >= FEWEST_TO_RANK and picks.high is not None and picks.high < 1.0 / tally.k:
-            found.append(of_results.PicksBelowChance(s.rows, s.rows, share=float(picks), chance=1.0 / tally.k))
-        if s.rows >= FEW_EVENTS and _only_certain(tally):
-            found.append(of_results.OnlyCertain(s.rows, s.rows))
-        high, low = (None, None) if auc is None else (auc.high, auc.low)
-        ranked = s.rows >= FEWEST_TO_RANK and min(events) >= FEWEST_EVENTS
-        if ranked and tally.picks_only and low is not None and high is not None and CHANCE < low <= high < 1.0 - CHANCE:
-            found.append(of_results.UninformativeConfidence(s.rows, s.rows, auc=float(auc or 0.0)))
-        if auc is not None and auc < CHANCE and ranked and high is not None and high < 0.5:
-            option = tally.names.option("positive", tally.classes[0])
-            found.append(of_results.WorseThanChance(s.rows, s.rows, option=option))
-        if _constant(tally):
-            found.append(of_input.ConstantForecast(s.rows, s.rows))
+        found += _of_outcomes(tally)
+        found += _of_forecasts(tally, scores)
         if tally.plan.bins != "auto" and s.rows < FEW_IN_BINS * int(tally.plan.bins):
             found.append(of_results.ManyBins(s.rows, bins=int(tally.plan.bins)))
         if s.n_eff < 1.0 + 1e-9:
             found.append(of_results.OneWeight(1))
+    return (*found, *_surprises(tally, entries))
+
+
+def _of_outcomes(tally: Tally) -> list[Finding]:
+    """Return the finding that there is only one outcome, or that the rarer of two is rare."""
+    s = tally.sums
+    seen = [j for j, weight in enumerate(s.by_class[:, 0].tolist()) if weight > 0.0]
+    if len(seen) == 1:
+        return [of_input.OneOutcome(s.rows, s.rows, outcome=str(tally.classes[seen[0]]))]
+    if tally.k != 2 or tally.shares_only:
+        return []
+    events = [int(h.true.sum()) for h in tally.classwise]
+    rarer = str(tally.classes[int(np.argmin(events))])
+    return [of_results.FewEvents(min(events), outcome=rarer)] if min(events) < FEW_EVENTS else []
+
+
+def _of_forecasts(tally: Tally, scores: Scores) -> list[Finding]:
+    """Return findings about forecasts that are worse than chance, certain, or all the same."""
+    s, found = tally.sums, list[Finding]()
+    auc, picks = scores.auc, scores.accuracy
+    assert picks is not None
+    if tally.k > 2 and s.rows >= FEWEST_TO_RANK and picks.high is not None and picks.high < 1.0 / tally.k:
+        found.append(of_results.PicksBelowChance(s.rows, s.rows, share=float(picks), chance=1.0 / tally.k))
+    if s.rows >= FEW_EVENTS and _only_certain(tally):
+        found.append(of_results.OnlyCertain(s.rows, s.rows))
+    high, low = (None, None) if auc is None else (auc.high, auc.low)
+    ranked = s.rows >= FEWEST_TO_RANK and min(int(h.true.sum()) for h in tally.classwise) >= FEWEST_EVENTS
+    if ranked and tally.picks_only and low is not None and high is not None and CHANCE < low <= high < 1.0 - CHANCE:
+        found.append(of_results.UninformativeConfidence(s.rows, s.rows, auc=float(auc or 0.0)))
+    if auc is not None and auc < CHANCE and ranked and high is not None and high < 0.5:
+        option = tally.names.option("positive", tally.classes[0])
+        found.append(of_results.WorseThanChance(s.rows, s.rows, option=option))
+    if _constant(tally):
+        found.append(of_input.ConstantForecast(s.rows, s.rows))
+    return found
+
+
+def _surprises(tally: Tally, entries: Entries) -> list[Finding]:
+    """Return the finding that a few outcomes bear much of the log loss."""
+    s = tally.sums
     if not s.zeros and s.rows >= 50:
         total, worst, wanted = float(s.score[0, 0]), 0.0, SURPRISES
         for cases, logs in zip(entries.rows[:SURPRISES].tolist(), entries.sums[1][:SURPRISES].tolist(), strict=True):
@@ -60,8 +80,8 @@ def findings(tally: Tally, scores: Scores, entries: Entries) -> tuple[Finding, .
         share = worst / total if total > 0.0 else 0.0
         if share > SURPRISES_SHARE * (1.0 + 1e-9):  # equal shares of 50 cases are no surprise, whatever rounding says
             rows = [low.row for low in tally.lowest[:SURPRISES]]
-            found.append(of_results.Surprises(SURPRISES, rows=tuple(rows), share=share))
-    return tuple(found)
+            return [of_results.Surprises(SURPRISES, rows=tuple(rows), share=share)]
+    return []
 
 
 def _only_certain(tally: Tally) -> bool:

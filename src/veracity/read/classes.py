@@ -57,13 +57,8 @@ def class_sets(
     outcomes = [c for c in possible if 2 <= len(c.labels) <= roles.MANY]
     if known:
         outcomes = [Column("\0known", pl.Series(known))]
-    alike = _named_like_labels(columns, numeric, outcomes)
-    candidates = [("", members, True) for members in alike]
-    candidates += [(stem, members, False) for stem, members in _ending_in_labels(numeric, outcomes)]
-    candidates += [(stem, members, True) for stem, members in with_stem(numeric, STEMS)]
-    candidates += [(stem, members, False) for stem, members in with_stem(numeric, DIGITS)]
     found: dict[tuple[str, ...], ClassSet] = {}
-    for stem, members, clear in candidates:
+    for stem, members, clear in _candidates(columns, numeric, outcomes):
         names, classes = tuple(c.name for c, _ in members), tuple(k for _, k in members)
         if len(members) < 2 or len(set(classes)) != len(classes) or names in found:
             continue
@@ -76,7 +71,7 @@ def class_sets(
         loosely = (loose or options.normalise) and own == "probability"
         if not sums and not (loosely and _meant(members, outcomes, outside, columns)):
             continue
-        named = "columns named like the classes" if members in alike else f"columns {stem}<class>"
+        named = "columns named like the classes" if clear and not stem else f"columns {stem}<class>"
         basis = f"{named} (rule 5)" + (f"; rows sum to {sums}" if sums else "")
         found[names] = ClassSet(names, classes, stem, None, basis, own)
     sets = list(found.values())
@@ -100,6 +95,14 @@ def _named_like_labels(columns: Columns, numeric: list[Column], outcomes: list[C
                 members = everyone
         sets.append(members)
     return sets
+
+
+def _candidates(columns: Columns, numeric: list[Column], outcomes: list[Column]) -> list[tuple[str, Members, bool]]:
+    """Return stem and columns of every set that may be one, and whether its names are clear."""
+    alike = [("", members, True) for members in _named_like_labels(columns, numeric, outcomes)]
+    ending = [(stem, members, False) for stem, members in _ending_in_labels(numeric, outcomes)]
+    stems = [(stem, members, True) for stem, members in with_stem(numeric, STEMS)]
+    return [*alike, *ending, *stems, *((stem, members, False) for stem, members in with_stem(numeric, DIGITS))]
 
 
 def _ending_in_labels(numeric: list[Column], outcomes: list[Column]) -> list[tuple[str, Members]]:

@@ -44,32 +44,8 @@ def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Tabl
         raise ValueError(f"{shown}: the file is empty\n  it needs a line of column names and at least one row")
     with path.open("rb") as file:
         magic = file.read(8)
-    ending = extension(path)
-    if ending in (".xlsx", ".xls", ".ods") or magic[:4] == b"\xd0\xcf\x11\xe0":
-        raise ValueError(f"{shown}: Excel workbook: save the sheet as CSV (any delimiter) and try again")
     try:
-        if magic[:2] == limits.GZIP or magic[:4] == limits.ZSTD:
-            limits.require_modest_size(path, shown)
-        if magic[:4] == b"PAR1" or ending in (".parquet", ".pq"):
-            table = _columnar(pl.scan_parquet(path, glob=False), shown)
-        elif magic[:6] == b"ARROW1":
-            table = _columnar(pl.scan_ipc(path), shown)
-        elif ending in (".arrow", ".feather", ".ipc"):
-            table = of_frame(arrays.with_lists_as_columns(pl.read_ipc_stream(path).lazy()).collect(), shown, "file")
-        elif ending in (".npz", ".npy") or magic[:6] == b"\x93NUMPY" or (magic[:2] == b"PK" and ending == ""):
-            table = arrays.table_of_arrays(path, shown)
-        elif magic[:2] == b"PK" and ending == ".eval":
-            from . import logs
-
-            table = logs.table_of_archive(path, shown)
-        elif ending in (".jsonl", ".ndjson", ".json") or (ending not in TEXTS and text.first_byte(path) == b"{"):
-            from . import jsonl
-
-            table = jsonl.table_of(path, shown, reading.label)
-        elif magic[:2] == b"PK":
-            raise ValueError(f"{shown}: a zip archive\n  unpack it, or save the sheet of a workbook as CSV")
-        else:
-            table = text.table_of(path, shown, reading)
+        table = _table_of_kind(path, magic, reading, shown)
     except BROKEN as problem:
         raise ValueError(
             f"{shown}: damaged, cut short, or not what its name says\n"
@@ -79,6 +55,34 @@ def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Tabl
     if reading.label_file:
         table = _with_labels(table, _labels_of_file(reading.label_file, table), reading)
     return with_numbers_in_text(filtered(table, reading))
+
+
+def _table_of_kind(path: Path, magic: bytes, reading: ReadOptions, shown: str) -> Table:
+    """Return a file as a table by its first bytes or its ending."""
+    ending = extension(path)
+    if ending in (".xlsx", ".xls", ".ods") or magic[:4] == b"\xd0\xcf\x11\xe0":
+        raise ValueError(f"{shown}: Excel workbook: save the sheet as CSV (any delimiter) and try again")
+    if magic[:2] == limits.GZIP or magic[:4] == limits.ZSTD:
+        limits.require_modest_size(path, shown)
+    if magic[:4] == b"PAR1" or ending in (".parquet", ".pq"):
+        return _columnar(pl.scan_parquet(path, glob=False), shown)
+    if magic[:6] == b"ARROW1":
+        return _columnar(pl.scan_ipc(path), shown)
+    if ending in (".arrow", ".feather", ".ipc"):
+        return of_frame(arrays.with_lists_as_columns(pl.read_ipc_stream(path).lazy()).collect(), shown, "file")
+    if ending in (".npz", ".npy") or magic[:6] == b"\x93NUMPY" or (magic[:2] == b"PK" and ending == ""):
+        return arrays.table_of_arrays(path, shown)
+    if magic[:2] == b"PK" and ending == ".eval":
+        from . import logs
+
+        return logs.table_of_archive(path, shown)
+    if ending in (".jsonl", ".ndjson", ".json") or (ending not in TEXTS and text.first_byte(path) == b"{"):
+        from . import jsonl
+
+        return jsonl.table_of(path, shown, reading.label)
+    if magic[:2] == b"PK":
+        raise ValueError(f"{shown}: a zip archive\n  unpack it, or save the sheet of a workbook as CSV")
+    return text.table_of(path, shown, reading)
 
 
 def with_numbers_in_text(table: Table) -> Table:

@@ -33,13 +33,7 @@ def table_of(path: Path, shown: str, label: str | None = None) -> Table:
             return logs.table_of_stats(document, shown)
         return _of_array(document, shown, label)
     if _is_document(path, shown):
-        document = _document(path, shown)
-        if logs.is_inspect(document):
-            return logs.table_of_log(document, shown)
-        columns = _by_columns(document, shown)
-        if columns is not None:
-            return columns
-        raise ValueError(f"{shown}: a JSON document that is no log\n  write one object per line (JSON lines)")
+        return _of_document(_document(path, shown), shown)
     number, first = next(_lines(path, shown), (0, None))
     if first is None:
         raise ValueError(f"{shown}: the file is empty\n  it needs one JSON object per line")
@@ -69,6 +63,16 @@ def table_of(path: Path, shown: str, label: str | None = None) -> Table:
     table = _columnar(lazy.select(name for name in names if name not in nested), shown)
     table.nested = tuple(nested)
     return table
+
+
+def _of_document(document: Any, shown: str) -> Table:
+    """Return a log, or an object that holds columns, as a table."""
+    if logs.is_inspect(document):
+        return logs.table_of_log(document, shown)
+    columns = _by_columns(document, shown)
+    if columns is None:
+        raise ValueError(f"{shown}: a JSON document that is no log\n  write one object per line (JSON lines)")
+    return columns
 
 
 def _nested(row: Row) -> list[str]:

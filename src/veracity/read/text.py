@@ -142,15 +142,8 @@ def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
     nulls = dict(zip(columns, raw.null_count().row(0), strict=True))
     full = [c for c in columns if nulls[c] < raw.height or (bare_names[c] and not small)]
     full = full or [c for c in columns if bare_names[c]]
-    if header and raw.height and full and all(NUMBER.fullmatch(bare_names[c]) for c in full):
-        numbers = ", ".join(bare_names[c] for c in full[:4])
-        raise Refusal(
-            f"the first line holds numbers ({numbers}), not the names of columns.",
-            Proposal("if it is a row like the others", {"no_header": True}, "assess"),
-            otherwise="put a line of names above it, such as  y,p      if it is a row like the others:  "
-            "--no-header --label COL        (columns are called 'column 1', 'column 2', …)",
-            file=shown,
-        )
+    if header and raw.height:
+        _refuse_numbers_as_names([bare_names[c] for c in full], shown)
     names, same = _own_names({c: bare_names[c] or f"column {i}" for i, c in enumerate(columns, 1)}, raw, small)
     full = [c for c in full if c in names]
     filled = set(full)
@@ -183,12 +176,22 @@ def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
     resample(table)
     if table.rows == 0:
         raise NoRows(f"{shown}: no rows below the column names\n  there is nothing to assess")
-    without = 0
     if small and table.rows < raw.height:  # rows of words for "missing", unlike empty ones, are not left out in silence
         without = as_written().filter(pl.any_horizontal(pl.all().is_not_null())).height - table.rows
-    if without:
         table.format = replace(table.format, blank_rows=without)
     return table
+
+
+def _refuse_numbers_as_names(names: Sequence[str], shown: str) -> None:
+    """Refuse a first line that is a row like the others."""
+    if names and all(map(NUMBER.fullmatch, names)):
+        raise Refusal(
+            f"the first line holds numbers ({', '.join(names[:4])}), not the names of columns.",
+            Proposal("if it is a row like the others", {"no_header": True}, "assess"),
+            otherwise="put a line of names above it, such as  y,p      if it is a row like the others:  "
+            "--no-header --label COL        (columns are called 'column 1', 'column 2', …)",
+            file=shown,
+        )
 
 
 def _words_of_classes(header: Sequence[str], labels: set[str | None]) -> set[str]:

@@ -171,11 +171,7 @@ def build(kind: Any, value: Any, where: str) -> Any:
     if kind is float:
         return _float(value, where)
     if kind in (int, str, bool):
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise ValueError(f"{where}: {value!r} is no {kind.__name__}")
-        if kind is int and abs(value) > LARGEST:
-            raise ValueError(f"{where}: a number beyond {LARGEST:,}")
-        return value
+        return _simple(kind, value, where)
     if origin is Literal or (isinstance(kind, type) and issubclass(kind, Enum)):
         if value not in (options or list(kind)):
             raise ValueError(f"{where}: {value!r} is not one of {', '.join(options or kind)}")
@@ -189,6 +185,14 @@ def build(kind: Any, value: Any, where: str) -> Any:
     if is_dataclass(kind):
         return _record(kind, value, where)  # type: ignore[arg-type]
     return {key: build(options[1], item, f"{where}.{key}") for key, item in value.items()}
+
+
+def _simple(kind: type, value: Any, where: str) -> Any:
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise ValueError(f"{where}: {value!r} is no {kind.__name__}")
+    if kind is int and abs(value) > LARGEST:
+        raise ValueError(f"{where}: a number beyond {LARGEST:,}")
+    return value
 
 
 def _expect(value: Any, kind: type, where: str) -> None:
