@@ -187,10 +187,11 @@ def build(kind: Any, value: Any, where: str) -> Any:
     return {key: build(options[1], item, f"{where}.{key}") for key, item in value.items()}
 
 
-def _simple(kind: type, value: Any, where: str) -> Any:
+def _simple(kind: type[int | str], value: Any, where: str) -> int | str:
+    """Return a whole number, a text or a truth value."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise ValueError(f"{where}: {value!r} is no {kind.__name__}")
-    if kind is int and abs(value) > LARGEST:
+    if isinstance(value, int) and abs(value) > LARGEST:
         raise ValueError(f"{where}: a number beyond {LARGEST:,}")
     return value
 
