@@ -64,10 +64,15 @@ def of_classes(result: Assessment) -> style.Rows:
     if len(result.papers.classes) > MOST_CLASSES:
         return []
     return [
-        {"class": name, "mean": label, "source": finite(one.source[mean]), "model": finite(one.model[mean])}
+        {
+            "class": name,
+            "mean": label,
+            "source": finite(one.source.number(mean)),
+            "model": finite(one.model.number(mean)),
+        }
         for name, one in result.papers.classes.items()
         for mean, label in SHORT_MEANS.items()
-        if finite(one.source[mean]) is not None and finite(one.model[mean]) is not None
+        if finite(one.source.number(mean)) is not None and finite(one.model.number(mean)) is not None
     ]
 
 

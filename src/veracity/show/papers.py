@@ -56,7 +56,7 @@ def both_sides(a: Assessment) -> Iterator[Table]:
     for name in names:
         one = a.papers.classes[name]
         for mean, label in MEANS.items():
-            model, source = (side[mean] for side in (one.model, one.source))
+            model, source = (side.number(mean) for side in (one.model, one.source))
             sides = (Value(model, percent=True, digits=1), Value(source, percent=True, digits=1))
             rows.append((Label(f"{name}: {label}"), Value(one.n, digits=0), *sides))
     notes = [words.BOTH_SIDES]
