@@ -119,8 +119,8 @@ def test_both_sides_of_every_class_are_in_the_document(name: str) -> None:
         assert float(found.divergence.reading(mean)) == pytest.approx(float(a.reported.reading(mean)) / means[mean])
         for j, (label, one) in enumerate(a.papers.classes.items()):
             assert one.n == (y == j).sum()
-            assert one.model[mean] == pytest.approx(float(vc.generalized_mean(p[y == j, j], r)), rel=1e-9)
-            assert one.source[mean] == means["classes"][label][mean]
+            assert one.model.number(mean) == pytest.approx(float(vc.generalized_mean(p[y == j, j], r)), rel=1e-9)
+            assert one.source.number(mean) == means["classes"][label][mean]
     assert all(0.0 <= point.source <= 1.0 for points in found.points.values() for point in points)
     some = next(one for one in a.bins if one.true > 5)
     assert some.source_robustness <= some.source_geometric_accuracy <= some.source_decisiveness

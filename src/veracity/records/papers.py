@@ -17,10 +17,6 @@ class MeanValues(TypedDict):
     geometric_accuracy: float
     robustness: float
 
-    def number(self, name: str) -> float:
-        """Return a mean by its name."""
-        return float(getattr(self, name))
-
 
 class CurveReadings(MeanValues, total=False):
     """Three measured means by one curve; `classes` has those of each observed class, where each has its own curve."""
@@ -55,6 +51,10 @@ class MeanNumbers(Section):
     decisiveness: float
     geometric_accuracy: float
     robustness: float
+
+    def number(self, name: str) -> float:
+        """Return a mean by its name."""
+        return float(getattr(self, name))
 
 
 @dataclass(frozen=True)
