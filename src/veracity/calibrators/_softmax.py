@@ -13,6 +13,9 @@ from veracity.types import Array
 from ._grouping import row_mass
 from ._logistic import Curvature, Measured, logs, minimise
 
+MOST_WEIGHTS = 400  # whose curvature is one matrix; beyond, its blocks of one class each
+ROWS_OF_CURVATURE = 40  # for each weight
+
 
 def softmax(z: Array) -> tuple[Array, Array]:
     """Return rows e^z/Σe^z, and ln Σe^z."""
@@ -72,22 +75,19 @@ def diagonal_fit(x: Array, y: Array, rows: Array, centre: Array, ridge: float) -
 def full_fit(x: Array, y: Array, rows: Array, centre: Array, ridge: float) -> Array:
     """Return (k, d) weights W of z = x Wᵀ with the least log loss plus ½ ridge |W − centre|², x (n, d).
 
-    No matrix of k·d parameters is built. In units of the curvature of each class alone, at the centre, conjugate
-    gradients need a few products.
+    Conjugate gradients in units of the curvature at the centre need a few products.
     """
     n, d = x.shape
     k = len(centre)
     here = np.arange(n)
     weighted_x = x * rows[:, None]
-    q, _ = softmax(x @ centre.T)
-    own = [(weighted_x * (q[:, [j]] * (1.0 - q[:, [j]]))).T @ x + ridge * np.eye(d) for j in range(k)]
-    unit = np.linalg.inv(np.linalg.cholesky(np.array(own) / rows.sum()))
+    unit = _units(x, rows, softmax(x @ centre.T)[0], ridge)
 
     def outward(v: Array) -> Array:
-        return np.asarray(np.einsum("kij,ki->kj", unit, v.reshape(k, d)))
+        return np.asarray(np.einsum("kij,ki->kj", unit, v.reshape(len(unit), -1))).reshape(k, d)
 
     def inward(w: Array) -> Array:
-        return np.asarray(np.einsum("kij,kj->ki", unit, w).ravel())
+        return np.asarray(np.einsum("kij,kj->ki", unit, w.reshape(len(unit), -1)).ravel())
 
     def measure(v: Array) -> Measured:
         moved = outward(v)
@@ -109,3 +109,25 @@ def full_fit(x: Array, y: Array, rows: Array, centre: Array, ridge: float) -> Ar
         return product
 
     return centre + outward(minimise(measure, curvature, np.zeros(k * d), float(rows.sum())))
+
+
+def _units(x: Array, rows: Array, q: Array, ridge: float) -> Array:
+    """Return (blocks, m, m) inverse roots of the mean curvature at q: one of all k·d weights, or one for each class.
+
+    Of all weights, some of the rows are enough: only the number of products depends on it.
+    """
+    (n, d), k = x.shape, q.shape[1]
+    total = rows.sum()
+    if k * d > MOST_WEIGHTS:
+        weighted = x * rows[:, None]
+        own = [(weighted * (q[:, [j]] * (1.0 - q[:, [j]]))).T @ x + ridge * np.eye(d) for j in range(k)]
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(np.array(own) / total)))
+    some = slice(None, None, max(1, n // (ROWS_OF_CURVATURE * k * d)))
+    x, q, share = x[some], q[some], rows[some] / rows[some].sum()
+    each = (q[:, :, None] * x[:, None, :]).reshape(len(x), k * d)
+    curvature = -(each.T @ (each * share[:, None]))
+    for j in range(k):
+        own_class = slice(j * d, (j + 1) * d)
+        curvature[own_class, own_class] += each[:, own_class].T @ (x * share[:, None])
+    curvature += ridge / total * np.eye(k * d)
+    return np.asarray(np.linalg.inv(np.linalg.cholesky(curvature)))[None]
