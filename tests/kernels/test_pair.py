@@ -133,7 +133,7 @@ def test_a_stream_counted_by_place_is_the_stream_counted_by_row(tools, monkeypat
     running = RunningTally()
     for start, end in zip([0, *at], [*at, len(p)], strict=True):
         if end > start:
-            running.add(Tally.of(prepare(y[start:end], p[start:end], first_row=int(start)), plan=plan))
+            running.count(prepare(y[start:end], p[start:end], first_row=int(start)), plan)
         if start == at[2]:
             running.tally()  # looking at the sum changes nothing
     monkeypatch.setattr(native, "PAIRED", 1 << 60)
@@ -160,7 +160,7 @@ def test_rows_of_two_classes_are_kept_while_they_fit_and_are_cells_beyond(monkey
         running = RunningTally()
         for start in range(0, rows, 700):
             part = slice(start, min(start + 700, rows))
-            running.add(Tally.of(prepare(y[part], p[part], first_row=start)))
+            running.count(prepare(y[part], p[part], first_row=start), Plan())
         return running.tally()
 
     small, large = streamed(900), streamed(9000)
@@ -176,8 +176,8 @@ def test_a_row_that_must_be_refused_is_named_in_a_stream(monkeypatch):
     p, y = smooth()
     monkeypatch.setattr(native, "PAIRED", 1)
     running = RunningTally()
-    running.add(Tally.of(prepare(y, p)))
+    running.count(prepare(y, p), Plan())
     p = p.copy()
     p[3] = 1.5
     with pytest.raises(ValueError, match=r"y_proba\[40003\] = 1.5: above 1"):
-        running.add(Tally.of(prepare(y, p, first_row=N)))
+        running.count(prepare(y, p, first_row=N), Plan())

@@ -69,9 +69,7 @@ class Tallies(Accumulator):
             check(f)  # the pass looks at the forecasts alone
         f = self.cases.take(f)
         try:
-            self._running.setdefault(f.model or "", RunningTally()).add(
-                Tally.of(with_file(f, self._files), plan=self._plan)
-            )
+            self._running.setdefault(f.model or "", RunningTally()).count(with_file(f, self._files), self._plan)
         except ValueError:
             Tally.of(f, plan=self._plan)  # the message names the row of its file
             raise

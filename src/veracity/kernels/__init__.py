@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from veracity.kernels.hashes import forecast_hashes
 from veracity.kernels.result import Histogram, Pass, tolerance
 from veracity.types import Array
 
-__all__ = ["NAME", "Histogram", "Pass", "forecast_hashes", "scan"]
+__all__ = ["NAME", "Histogram", "Pass", "Places", "forecast_hashes", "scan"]
 
 native: ModuleType | None
 try:
@@ -59,13 +60,41 @@ def scan(
         raise ValueError(f"y: {y.dtype} are not column numbers; give integers")
     if allowed is None:
         allowed = tolerance(p.dtype, 2 if p.ndim == 1 else p.shape[1])
-    if p.dtype not in (np.float32, np.float64):
-        p = p.astype(np.float64)
-    if not y.dtype.isnative:
-        y = y.astype(np.int64)
+    p, y = _readable(p, y)
     if kernel == "native":
         if native is None:
             raise ValueError("kernel: 'native' was not compiled in this installation; use 'numpy'")
         found: Pass = native.scan(p, y, grid, weights, counts, threads, allowed)
         return found
     return reference.scan(p, y, grid, weights, counts, allowed)
+
+
+def _readable(p: Array, y: Array) -> tuple[Array, Array]:
+    """Return both in a kind that the kernels read."""
+    p = p if p.dtype in (np.float32, np.float64) else p.astype(np.float64)
+    return p, y if y.dtype.isnative else y.astype(np.int64)
+
+
+class Places:
+    """A stream of forecasts of two classes in one column, whose sums are finished once and not for every batch."""
+
+    def __init__(self, grid: Grid) -> None:
+        self._grid = grid
+        self._counter: Any = None
+
+    def add(self, p: Array, y: Array, so_far: int, allowed: float) -> Pass | None:
+        """Count rows and return the pass over the rest of them; None where they are not counted here.
+
+        so_far  rows that came before: few are counted row by row, which is faster
+        """
+        if NAME != "native" or native is None:
+            return None
+        if self._counter is None and so_far + len(p) < native.PAIRED:
+            return None
+        self._counter = self._counter or native.PlaceCounter(self._grid)
+        found: Pass | None = self._counter.add(*_readable(p, y), allowed)
+        return found
+
+    def result(self) -> Pass | None:
+        """Return the pass over the rows that were counted here; None where there are none."""
+        return None if self._counter is None else self._counter.result()

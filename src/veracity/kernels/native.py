@@ -118,37 +118,67 @@ def by_row(
 
 def _by_place(p: Array, y: Array, grid: Grid, threads: int | None, allowed: float) -> Pass | None:
     """Return the pass over many rows of two classes in one column; None where some cannot be used."""
-    n = len(p)
-    threads = threads or min(processors(), MOST_THREADS, 1 + n // PAIRED)
-    starts = [n * i // threads for i in range(threads)]
-    parts = [slice(start, n * (i + 1) // threads) for i, start in enumerate(starts)]
-    pairs = [BinaryMomentCounter(grid) for _ in parts]
-    with ThreadPoolExecutor(threads) as pool:
-        rests = list(pool.map(lambda pair, part: pair.add(p[part], y[part]), pairs, parts))
-    found = [rest for rest in rests if rest is not None]
-    if len(found) < threads:
-        return None
-    for other in pairs[1:]:
-        pairs[0] += other
+    counter = PlaceCounter(grid, threads)
+    rest = counter.add(p, y, allowed)
+    return None if rest is None else with_counted(rest, counter.result())
 
-    def rows(name: str) -> Array:
-        return np.concatenate([start + getattr(rest, name) for start, rest in zip(starts, found, strict=True)])
 
-    others = rows("others")
-    counted, rest = pairs[0].result(), by_row(p[others], y[others], grid, None, None, threads, allowed)
-    lowest = np.concatenate([rows("lowest"), others[rest.lowest]])
-    realised = np.concatenate([*(part.lowest_realised for part in found), rest.lowest_realised])
-    order = np.lexsort((lowest, realised))[:LOWEST]
+class PlaceCounter:
+    """Columns of two classes that come one after another, counted by place; what follows from places is made once."""
+
+    def __init__(self, grid: Grid, threads: int | None = None) -> None:
+        self._grid, self._threads = grid, threads
+        self._counters: list[BinaryMomentCounter] = []  # one for each thread
+
+    def add(self, p: Array, y: Array, allowed: float) -> Pass | None:
+        """Count rows and return the pass over the rest; None where some cannot be used, and nothing counts then.
+
+        The rest are the rows that are too near to 0 or 1 for their places; the lowest rows are those of all.
+        """
+        n, grid = len(p), self._grid
+        threads = self._threads or min(processors(), MOST_THREADS, 1 + n // PAIRED)
+        starts = [n * i // threads for i in range(threads)]
+        parts = [slice(start, n * (i + 1) // threads) for i, start in enumerate(starts)]
+        self._counters += [BinaryMomentCounter(grid) for _ in range(threads - len(self._counters))]
+        with ThreadPoolExecutor(threads) as pool:
+            rests = list(pool.map(lambda pair, part: pair.add(p[part], y[part]), self._counters, parts))
+        found = [rest for rest in rests if rest is not None]
+        if len(found) < threads:
+            self._counters = []
+            return None
+
+        def rows(name: str) -> Array:
+            return np.concatenate([start + getattr(rest, name) for start, rest in zip(starts, found, strict=True)])
+
+        others = rows("others")
+        rest = by_row(p[others], y[others], grid, None, None, threads, allowed)
+        lowest = np.concatenate([rows("lowest"), others[rest.lowest]])
+        realised = np.concatenate([*(part.lowest_realised for part in found), rest.lowest_realised])
+        order = np.lexsort((lowest, realised))[:LOWEST]
+        return replace(
+            rest,
+            low=min(part.low for part in found),
+            high=max(part.high for part in found),
+            tiny=others[rest.tiny],
+            lowest=lowest[order],
+            lowest_realised=realised[order],
+            hashes=None,
+        )
+
+    def result(self) -> Pass:
+        """Return the pass over the counted rows, without the lowest."""
+        whole = BinaryMomentCounter(self._grid)
+        for counter in self._counters:
+            whole += counter
+        return whole.result()
+
+
+def with_counted(rest: Pass, counted: Pass) -> Pass:
+    """Return the pass over the rest with the sums and histograms of the rows that were counted by place."""
     both = ("rows", "weight", "weight2", "score_sums", "class_sums", "column_sums", "powers")
     return replace(
         rest,
         **{name: getattr(counted, name) + getattr(rest, name) for name in both},
-        low=min(part.low for part in found),
-        high=max(part.high for part in found),
-        tiny=others[rest.tiny],
-        lowest=lowest[order],
-        lowest_realised=realised[order],
-        hashes=None,
         pooled=Histogram.merge([counted.pooled, rest.pooled]),
         top=Histogram.merge([counted.top, rest.top]),
         classwise=tuple(map(Histogram.merge, zip(counted.classwise, rest.classwise, strict=True))),

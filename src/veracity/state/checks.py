@@ -16,9 +16,10 @@ from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.kernels.result import LOWEST, MANY, tolerance
 from veracity.records.findings import Finding
+from veracity.state.low import Low
 from veracity.state.plain_bytes import Damaged
 from veracity.state.sums import Sums
-from veracity.state.tally import Low, Tally
+from veracity.state.tally import Tally
 from veracity.types import Array
 
 MOST = 1 << 62  # a count beyond which sums of counts would leave 64 bits

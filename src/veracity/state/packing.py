@@ -12,11 +12,12 @@ from veracity.kernels.grid import Grid
 from veracity.records.findings import Finding, kind_of
 from veracity.state.checks import check, check_finding
 from veracity.state.clusters import SCORES, ClusterScores, ClusterSums
+from veracity.state.low import Low
 from veracity.state.plain_bytes import Damaged, dumps_checked, loads_checked
 from veracity.state.plan import Plan
 from veracity.state.rows import AnalysisRows
 from veracity.state.sums import Sums
-from veracity.state.tally import Low, Tally, grid_of
+from veracity.state.tally import Tally, grid_of
 
 KIND = b"veracity tally 6\n"
 

@@ -24,6 +24,7 @@ from veracity.records import findings_of_input as of_input
 from veracity.records.findings import Finding, merge
 from veracity.state.cells import Cells, forecasts_from_cells, true_entries, without_not_offered
 from veracity.state.clusters import ClusterScores
+from veracity.state.low import Low, lowest_of
 from veracity.state.plan import VERY_MANY_CLASSES, Plan
 from veracity.state.rows import MOST_ROWS, AnalysisRows, RunningRows, analysis_rows, in_order, split_copies
 from veracity.state.sums import Sums, plus, with_logs, with_tiny
@@ -35,16 +36,6 @@ PERCENTS = tuple(i / 100 for i in range(1, 100))
 FEWEST = 30  # rows of a sample, however many classes
 SPLIT = (of_input.SoftOutcomes, of_input.NoNumberOfCases)  # findings about several rows for one case
 DERIVED = (of_input.ZeroProbability, of_input.ConstantForecast, of_input.OneOutcome)  # follow from the sums
-
-
-class Low(NamedTuple):
-    """A row whose outcome had a low probability; outcome −1: not known."""
-
-    p: float
-    row: int
-    outcome: int
-    cases: int
-    weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,16 +223,23 @@ class RunningTally:
         self._held: Tally | None = None  # the only one with rows; of several, without what grows in place
         self._cells: tuple[Cells, Cells] | None = None  # whole and class-wise histograms of several
         self._rows = RunningRows()
+        self._places: kernels.Places | None = None
         self._groups: dict[str, dict[str, list[Tally]]] = {}  # perhaps thousands of levels: added at the end
         self._waiting = 0
+
+    def count(self, f: Forecasts, plan: Plan) -> None:
+        """Add the rows of forecasts."""
+        self._places = self._places or kernels.Places(grid_of(plan, 2))
+        so_far = 0 if self._held is None else self._held.cases
+        self.add(_with_groups(f, plan, _Stream(self._places, so_far)))
 
     def add(self, tally: Tally) -> None:
         """Add a tally of the same plan and classes."""
         held = self._held or tally
         _check_same_kind(held, tally)
-        if self._held is None or (self._cells is None and not held.sums.rows):
+        if self._held is None or (self._cells is None and not held.cases):
             self._held = tally
-        elif tally.sums.rows:
+        elif tally.cases:
             if self._cells is None:
                 cells, classes = held.grid, len(held.classwise)
                 size = len(cells) if held.k <= MANY else len(cells.nested_edges)
@@ -280,6 +278,19 @@ class RunningTally:
 
     def tally(self) -> Tally:
         """Return the sum so far."""
+        tally, counted = self._added(), None if self._places is None else self._places.result()
+        if counted is None:
+            return tally
+        return replace(
+            tally,
+            sums=tally.sums + Sums.of(counted),
+            pooled=Histogram.merge([tally.pooled, counted.pooled]),
+            top=Histogram.merge([tally.top, counted.top]),
+            classwise=tuple(map(Histogram.merge, zip(tally.classwise, counted.classwise, strict=True))),
+        )
+
+    def _added(self) -> Tally:
+        """Return the sum of the tallies, without the rows that were counted by place."""
         held = self._held
         if held is None:
             raise ValueError("nothing to add: give at least one tally")
@@ -341,9 +352,16 @@ def _check_same_kind(first: Tally, other: Tally) -> None:
         raise ValueError("a tally of realised probabilities only does not add to one of whole forecasts")
 
 
-def _with_groups(f: Forecasts, plan: Plan) -> Tally:
-    """Return the tally of f with those of the levels of its groups."""
-    whole = _counted(f, plan)
+class _Stream(NamedTuple):
+    """Where rows of a stream are counted by place, and how many came before."""
+
+    places: kernels.Places
+    so_far: int
+
+
+def _with_groups(f: Forecasts, plan: Plan, stream: _Stream | None = None) -> Tally:
+    """Return the tally of f with those of the levels of its groups; without rows that are counted in the stream."""
+    whole = _counted(f, plan, stream)
     if not f.groups:
         return whole
     alone, plan = replace(f, groups={}, rows=None, findings=()), replace(plan, bootstrap=None)
@@ -358,10 +376,10 @@ def _with_groups(f: Forecasts, plan: Plan) -> Tally:
     return replace(whole, groups=groups)
 
 
-def _counted(f: Forecasts, plan: Plan) -> Tally:
+def _counted(f: Forecasts, plan: Plan, stream: _Stream | None = None) -> Tally:
     """Return the tally of one pass over the rows, which also refuses values that are not probabilities."""
     cells = grid_of(plan, f.k)
-    counted = _of_realised(f, cells) if f.probabilities is None else _of_forecasts(f, cells)
+    counted = _of_realised(f, cells) if f.probabilities is None else _of_forecasts(f, cells, stream)
     h = counted.pop("hashes", None)
     return Tally(
         plan=plan,
@@ -377,9 +395,13 @@ def _counted(f: Forecasts, plan: Plan) -> Tally:
     )
 
 
-def _of_forecasts(f: Forecasts, cells: Grid) -> dict[str, Any]:
+def _of_forecasts(f: Forecasts, cells: Grid, stream: _Stream | None) -> dict[str, Any]:
     """Return sums, histograms and lowest rows of whole forecasts."""
-    seen = kernels.scan(f.scores, f.observed, cells, weights=f.weights, counts=f.counts, allowed=f.allowed)
+    own = all(getattr(f, name) is None for name in ("weights", "counts", "offered", "log_realised"))
+    seen = None
+    if stream is not None and own and f.scores.ndim == 1:
+        seen = stream.places.add(f.scores, f.observed, stream.so_far, f.allowed)
+    seen = seen or kernels.scan(f.scores, f.observed, cells, weights=f.weights, counts=f.counts, allowed=f.allowed)
     refuse(seen.problems, f)
     sums, pooled, classwise = Sums.of(seen), seen.pooled, seen.classwise
     if f.offered is not None:
@@ -389,7 +411,7 @@ def _of_forecasts(f: Forecasts, cells: Grid) -> dict[str, Any]:
         sums = with_logs(sums, f)
     elif len(seen.tiny):
         sums = with_tiny(sums, f, seen.tiny)
-    lowest = _lowest(f, seen.lowest, seen.lowest_realised)
+    lowest = lowest_of(f, seen.lowest, seen.lowest_realised)
     counted = {"sums": sums, "pooled": pooled, "top": seen.top, "classwise": classwise, "lowest": lowest}
     return counted | {"hashes": seen.hashes}
 
@@ -406,18 +428,8 @@ def _of_realised(f: Forecasts, cells: Grid) -> dict[str, Any]:
         "pooled": true_entries(f, p, cells),
         "top": true_entries(f, p[:0], cells),
         "classwise": (),
-        "lowest": _lowest(f, order, p[order]),
+        "lowest": lowest_of(f, order, p[order]),
     }
-
-
-def _lowest(f: Forecasts, at: NDArray[Any], p: Floats) -> tuple[Low, ...]:
-    """Return the rows numbered `at`, whose outcomes had the probabilities p."""
-    outcomes = np.full(len(at), -1) if f.outcomes is None else f.outcomes[at]
-    counts = np.ones(len(at), np.int64) if f.counts is None else f.counts[at]
-    weights = np.ones(len(at)) if f.weights is None else f.weights[at]
-    rows = f.first_row + at if f.rows is None else f.rows[at]
-    columns = (x.tolist() for x in (p, rows, outcomes, counts, weights))
-    return tuple(map(Low, *columns))
 
 
 def _cases(f: Forecasts) -> int:

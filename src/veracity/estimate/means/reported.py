@@ -21,8 +21,9 @@ from veracity.records.findings import Finding
 from veracity.records.papers import FloorMeans
 from veracity.records.reading import DELTA, HALL, Reading
 from veracity.records.sections import Means
+from veracity.state.low import Low
 from veracity.state.plan import FLOORS
-from veracity.state.tally import Low, Tally
+from veracity.state.tally import Tally
 from veracity.types import Floats
 
 MEANS = {"decisiveness": 1.0, "geometric_accuracy": 0.0, "robustness": -2.0 / 3.0}
