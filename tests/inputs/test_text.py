@@ -203,3 +203,25 @@ def test_labels_are_the_same_however_written(value: object, label: str) -> None:
 )
 def test_patterns_match_columns(pattern: str, found: list[str]) -> None:
     assert [c for _, _, c in matching(pattern, ["p0", "p1", "p10", "A", "x_cat0", "y_cat0"])] == found
+
+
+def test_a_number_that_is_none_deep_in_a_long_text_is_named_with_its_row(tmp_path: Path, monkeypatch: Any) -> None:
+    """A long text is read as numbers, and as text from the first value on that is none."""
+    monkeypatch.setattr("veracity.read.text.IN_MEMORY", 1000)
+    drop = ReadOptions(missing="drop")
+
+    def written(changed: dict[int, str]) -> Path:
+        lines = [changed.get(i, f"{i % 2},0.{1 + i % 8}") for i in range(40_000)]
+        path = tmp_path / "long.csv"
+        path.write_text("y,p\n" + "\n".join(lines) + "\n")
+        return path
+
+    (plain,) = read(written({})).values()
+    assert len(plain) == 40_000
+    assert plain.positive[39_999] == 0.8
+    blanks = {35_000: "1, 0.3", 35_001: "1,NA"}  # neither is a fault
+    (kept,) = read(written(blanks), drop).values()
+    assert len(kept) == 39_999
+    assert kept.positive[35_000] == 0.3
+    with pytest.raises(ValueError, match=r"row 38001, `p` = 'O\.3': not a number"):
+        read(written({**blanks, 38_000: "1,O.3"}), drop)

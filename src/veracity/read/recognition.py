@@ -80,7 +80,7 @@ def _recognised(table: Table, options: ReadOptions, model: str) -> Layout:
     if percent:
         count = sum(table.sample[c].count() for c in percent)
         found = replace(found, findings=(*found.findings, of_input.PercentSigns(count)))
-    return replace(found, files=(table.name,), format=table.format, rows=table.rows)
+    return replace(found, files=(table.name,), format=table.format, rows=table.rows if table.counted else 0)
 
 
 def _match(columns: Columns) -> Layout:

@@ -77,6 +77,8 @@ class Table:
     columnar: int = 0  # rows of the file, where rows and columns can be read without the others
     written: Callable[[], pl.DataFrame] | None = None  # all rows of a short text, letter by letter
     converted: frozenset[str] = frozenset()  # columns that the lazy frame also has unconverted
+    counted: bool = True  # False: `rows` are lines, of which some may hold nothing
+    numeric: tuple[pl.LazyFrame, pl.LazyFrame] | None = None  # a lazy frame of text, and it with numbers as numbers
 
     @property
     def first_row(self) -> int:
@@ -148,7 +150,7 @@ class Table:
         if self.columnar and not self.numbered and len(wanted) > FEWEST_TOGETHER:
             frames = wide_batches(self.lazy, wanted, size, self.columnar)
         else:
-            frames = self.lazy.select(wanted).collect_batches(chunk_size=size, maintain_order=True)
+            frames = self._frames(wanted, size)
         for raw in frames:
             numbers = raw[ROW].to_numpy() if self.numbered else None
             raw = raw.drop(ROW) if self.numbered else raw
@@ -156,6 +158,20 @@ class Table:
             yield start, numbers, self.typed(raw, start, numbers)
             start += height
             del raw, numbers  # polars fills this memory again with the next batch
+
+    def _frames(self, wanted: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
+        """Yield numbers as polars reads them; from a value on that it refuses, text, whose row `typed` can name."""
+        done = 0
+        if self.numeric is not None and self.numeric[0] is self.lazy and not any(c.startswith(GIVEN) for c in wanted):
+            try:
+                for frame in self.numeric[1].select(wanted).collect_batches(chunk_size=size, maintain_order=True):
+                    done += frame.height
+                    yield frame
+            except pl.exceptions.PolarsError:
+                pass
+            else:
+                return
+        yield from self.lazy.slice(done).select(wanted).collect_batches(chunk_size=size, maintain_order=True)
 
     def read(self, columns: Sequence[str]) -> tuple[Any, pl.DataFrame]:
         """All rows of some columns, and their numbers."""
@@ -270,8 +286,8 @@ def with_given(lazy: pl.LazyFrame, converted: Iterable[str]) -> pl.LazyFrame:
     return lazy.with_columns(again) if again else lazy
 
 
-def resample(table: Table) -> None:
-    """The sample and number of rows of what is left in the table."""
+def resample(table: Table, rows: int | None = None) -> None:
+    """The sample and number of rows of what is left in the table; `rows` where the number is known."""
     if table.whole:
         numbers, held = table.read([*table.columns, *(GIVEN + name for name in table.converted)])
         table.sample, table.rows = held.select(table.columns), held.height
@@ -284,7 +300,7 @@ def resample(table: Table) -> None:
         head = table.lazy.head(SLICES * SLICE).collect()
         numbers = head[ROW].to_numpy() if table.numbered else None
         table.sample = table.typed(head.select(table.columns), table.first_row, numbers)
-        table.rows = int(table.lazy.select(pl.len()).collect().item())
+        table.rows = int(table.lazy.select(pl.len()).collect().item()) if rows is None else rows
 
 
 def filtered(table: Table, reading: ReadOptions) -> Table:

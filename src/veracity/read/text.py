@@ -37,6 +37,7 @@ LINES = 200  # the delimiter is judged on so many records
 AGREE = 0.99
 IN_MEMORY = 1 << 24  # text files up to so many bytes are read whole, so that every value is known to the rules
 SAMPLE = 20_000  # rows of a larger one that the rules look at
+NUMERIC = {"whole": pl.Int64, "number": pl.Float64}  # kinds of columns that polars reads as numbers by itself
 
 
 @dataclass(frozen=True)
@@ -158,9 +159,11 @@ def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
     def as_written() -> pl.DataFrame:
         return scan().select(pl.col(c).alias(names[c]) for c in full).collect()
 
-    lazy = (raw.lazy() if small else lazy.select(clean)).with_row_index(ROW, offset=1)
-    if raw.columns:
-        lazy = lazy.filter(~pl.all_horizontal(pl.col(raw.columns).is_null()))
+    def filled_rows(frame: pl.LazyFrame) -> pl.LazyFrame:
+        frame = frame.with_row_index(ROW, offset=1)
+        return frame.filter(~pl.all_horizontal(pl.col(raw.columns).is_null())) if raw.columns else frame
+
+    lazy = filled_rows(raw.lazy() if small else lazy.select(clean))
     converted = frozenset(name for name, kind in kinds.items() if kind != "text" and not small)
     table = Table(
         # in one scan, so that what is missing stays empty
@@ -173,8 +176,13 @@ def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
         written=as_written if small else None,
         same=same,
     )
-    resample(table)
-    if table.rows == 0:
+    if not small and not blanks:
+        types = {c: NUMERIC[kinds[names[c]]] for c in full if kinds[names[c]] in NUMERIC}
+        table.numeric = table.lazy, filled_rows(scan(null_values=missing, schema_overrides=types).select(clean))
+    # of a long text lines are counted, which is quick, unless its rows are paired with others
+    table.counted = small or bool(reading.label_file or reading.weight or reading.where)
+    resample(table, None if table.counted else int(scan().select(pl.len()).collect().item()))
+    if table.rows == 0 or not table.sample.height:
         raise NoRows(f"{shown}: no rows below the column names\n  there is nothing to assess")
     if small and table.rows < raw.height:  # rows of words for "missing", unlike empty ones, are not left out in silence
         without = as_written().filter(pl.any_horizontal(pl.all().is_not_null())).height - table.rows
