@@ -44,8 +44,7 @@ def main(wanted: tuple[str, ...], output: str, quick: bool, data: str | None, ou
         raise click.UsageError(str(error)) from None
     folder.mkdir(parents=True, exist_ok=True)
     answered = [] if wanted else questions.answered()
-    listed = [(pages.name_of(one), one.question, one.page.answer) for one in answered]
-    for name, text in (files(papers, listed) | pages.files(answered)).items():
+    for name, text in (files(papers, pages.listed(answered)) | pages.files(answered)).items():
         (folder / name).write_text(text, encoding="utf-8")
     differing = sum(tally(paper.sections)[DIFFERS] for paper in papers)
     result = f"{differing} rows differ without a known reason" if differing else "no row differs without a known reason"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from papers.kf15 import PAPER
 from papers.questions import Claim, Page, Results, Table
 from veracity.calibrators import InfeasibleTarget, multiplicative
 from veracity.inputs import Forecasts
@@ -16,11 +17,6 @@ QUESTION = "Does coherent adjustment converge, and is it unique?"
 PAPERS = "KF15"
 ROWS, CLASSES = (10, 100, 1000), (2, 3, 4, 5, 10, 20, 30, 50)
 TASKS, CHECKED, SPARSE = 10_000, 50, 3_000
-PAPERS_FAILURES = {  # KF15 Table 4, of 10,000 tasks each
-    10: (21, 9, 3, 3, 3, 4, 23, 99),
-    100: (4, 2, 2, 0, 1, 0, 2, 48),
-    1000: (6, 0, 0, 0, 0, 0, 4, 43),
-}
 
 
 def scaled(scores: Array, target: Array, generator: np.random.Generator) -> Array:
@@ -113,7 +109,11 @@ def page(results: Results) -> Page:
     total, failures = tasks * len(cells), sum(cell["failures"] for cell in cells)
     most, residual = max(cell["most_steps"] for cell in cells), max(cell["residual"] for cell in cells)
     distance, gain = max(cell["distance"] for cell in cells), min(cell["least_gain"] for cell in cells)
-    printed = {(n, k): count for n, row in PAPERS_FAILURES.items() for k, count in zip(CLASSES, row, strict=True)}
+    printed = {  # "3.66 (9)": rounds and failures
+        (n, k): int(cell.partition("(")[2].rstrip(")"))
+        for n, row in PAPER.items()
+        for k, cell in zip(CLASSES, row, strict=True)
+    }
     rows = [
         [
             f"{cell['n']:,}",
@@ -135,8 +135,8 @@ def page(results: Results) -> Page:
             "error names the classes."
         ),
         method=(
-            "Weights w = e^u make A ∝ wS with mean A = π exactly where F(u) = mean ln Σ_j e^{u_j} s_ij − Σ_j π_j u_j "
-            "has its minimum. Each term ln Σ e^{u_j} s_ij is convex in u and the rest is linear, so F is convex; its "
+            "Weights w = e^u make A ∝ wS with mean A = π exactly where F(u) = mean ln Σ_j s_ij exp u_j − Σ_j π_j u_j "
+            "has its minimum. Each term ln Σ s_ij exp u_j is convex in u and the rest is linear, so F is convex; its "
             "gradient is mean A − π and its Hessian diag(mean A) − AᵀA/n is positive semi-definite.",
             "F is strictly convex up to one constant for every connected block of classes (two classes are linked by a "
             "row with positive scores for both), and that constant cancels in A: where a minimum exists, A is unique, "

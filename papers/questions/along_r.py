@@ -95,7 +95,7 @@ def p_values(p: Array, outcome: Array, generator: np.random.Generator) -> Array:
 
 def study(seed: int = 0, short: bool = False) -> Results:
     """Return the share of draws that reject at 5 %, by source, size and test."""
-    draws = 20 if short else 400
+    draws = 6 if short else 400
     rejected: dict[str, Any] = {}
     for number, (name, (draw, _)) in enumerate(SOURCES.items()):
         rejected[name] = {}

@@ -182,7 +182,7 @@ def page(results: Results) -> Page:
                 for name in labels
             ],
             "shift",
-            "log loss saved / 0.001",
+            "thousandths of a nat saved",
             colour="frequencies",
             dash="frequencies",
             y_domain=(-160.0, 60.0),
