@@ -95,6 +95,16 @@ def test_an_estimate_under_label_shift(
     np.testing.assert_allclose(shifts("parts.map.json"), shifts("memory.map.json"), rtol=1e-7)
 
 
+def test_a_black_box_estimate_counts_every_row_of_the_reference(
+    files: list[str], capsys: pytest.CaptureFixture[str], by_passes: Callable[[], None]
+) -> None:
+    for name in ("memory", "parts"):
+        assert run(["adjust", *files[:2], "--to", "bbse", "--reference", files[2], "-o", f"{name}.csv"]) == 0
+        assert "label shift" in capsys.readouterr().err
+        by_passes()
+    same(held("parts.csv"), held("memory.csv"))
+
+
 def test_weights_counts_and_split_outcomes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_passes: Callable[[], None]
 ) -> None:

@@ -1,5 +1,8 @@
 """The classifier of coupled Gaussians: scikit-learn's own checks, its formulas, the choice of kappa, and refusals."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_t
@@ -99,3 +102,10 @@ def test_bad_cases_are_refused_by_name():
         CoupledGaussianClassifier().fit(np.column_stack([x[:, 0], y, x[:, 1]]), y)
     with pytest.raises(ValueError, match=r"class 'b' \(1 cases\) needs 2 cases or more"):
         CoupledGaussianClassifier().fit(x, ["a"] * 19 + ["b"])
+
+
+def test_without_scikit_learn_the_import_names_the_extra():
+    code = "import sys; sys.modules['sklearn'] = None; import veracity.sklearn"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.returncode == 1
+    assert "pip install 'veracity[sklearn]'" in ran.stderr

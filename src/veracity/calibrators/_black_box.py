@@ -13,14 +13,22 @@ SINGULAR = 1e-9  # of the largest singular value: below it float64 cannot tell c
 SAME = 0.9  # of the largest entry of the direction that cannot be seen: the classes that are named
 
 
+def by_outcome(rows: Array, outcomes: Array, shares: Array) -> Array:
+    """Return (k, k) sums of the rows' shares: probability i by outcome j."""
+    total = np.zeros((rows.shape[1], rows.shape[1]))
+    np.add.at(total, outcomes, rows * shares[:, None])
+    return total.T
+
+
 def black_box(
-    forecasts: Forecasts, reference: Forecasts, mean: Array | None = None
+    forecasts: Forecasts, reference: Forecasts, mean: Array | None = None, joint: Array | None = None
 ) -> tuple[Array, of_results.LabelShift]:
     """Return class frequencies here, given forecasts with outcomes from before the shift, and what they assume.
 
-    Under label shift E[p_i here] = Σ_j π_j/π_ref,j E[p_i; y = j before], whatever p says: k equations for π. `mean`
-    is that of all rows, where `forecasts` are some of them. Mean probabilities need fewer cases than shares of picks
-    (papers/questions/prior.py). An estimate with a negative frequency raises ValueError.
+    Under label shift E[p_i here] = Σ_j π_j/π_ref,j E[p_i; y = j before], whatever p says: k equations for π. `mean` is
+    E[p_i here] and `joint` E[p_i; y = j before] of all rows, where `forecasts` and `reference` are some of them. Mean
+    probabilities need fewer cases than shares of picks (papers/questions/prior.py). An estimate with a negative
+    frequency raises ValueError.
 
     >>> p, y = np.repeat([0.2, 0.8], 10), [0] * 8 + [1] * 2 + [1] * 8 + [0] * 2
     >>> before = Forecasts(p, np.array(y), (0, 1))
@@ -30,8 +38,7 @@ def black_box(
     classes, k = forecasts.classes, forecasts.k
     rows, scores, y = forecasts.matrix, reference.matrix, np.asarray(reference.observed)
     share, share_before = (f.mass / f.mass.sum() for f in (forecasts, reference))
-    joint = np.zeros((k, k))  # E[p_i; y = j]
-    np.add.at(joint.T, y, scores * share_before[:, None])
+    joint = by_outcome(scores, y, share_before) if joint is None else joint
     before = joint.sum(axis=0)
     if not before.all():
         raise ValueError(

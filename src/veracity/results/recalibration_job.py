@@ -14,7 +14,8 @@ import numpy as np
 
 from veracity import calibrators
 from veracity.calibrators import Fitted, additive, coherent, multiplicative
-from veracity.calibrators._dual_solver import Sums, Work
+from veracity.calibrators._black_box import by_outcome
+from veracity.calibrators._dual_solver import Sums
 from veracity.calibrators._fitted import as_rows, blocks
 from veracity.calibrators._label_shift import effective_cases, em_chunks
 from veracity.files.files_read import FilesRead
@@ -107,7 +108,7 @@ class RecalibrationJob:
         return em_chunks(self._passes, trained_on, self.tally.classes, cases=cases, start=start)
 
     def black_box_shift(self, reference: RecalibrationJob) -> tuple[Any, Finding]:
-        """Return class frequencies estimated from mean forecasts here and by outcome in the reference, rows at hand."""
+        """Return class frequencies estimated from mean forecasts here and by outcome in the reference."""
         names, others = ([str(c) for c in job.tally.classes] for job in (self, reference))
         if sorted(names) != sorted(others):
             raise ValueError(
@@ -121,7 +122,17 @@ class RecalibrationJob:
             outcomes=np.argsort(order)[rows.observed],
             classes=self.tally.classes,
         )
-        return calibrators.black_box(self.tally.rows, same, self.tally.mean_forecast)
+        joint = reference.joint[np.ix_(order, order)]
+        return calibrators.black_box(self.tally.rows, same, self.tally.mean_forecast, joint)
+
+    @property
+    def joint(self) -> Array:
+        """Return (k, k) the mean of probability i where j happened times its frequency, of all rows."""
+        rows, k = self.tally.rows, self.tally.k
+        if self.tally.complete:
+            return by_outcome(rows.matrix, rows.observed, rows.mass / rows.mass.sum())
+        work = partial(SumByOutcome, by_outcome, (np.zeros((k, k)),), self.tally.sums.weight, None)
+        return np.asarray(self.engine.total(self.source, work, doing="fitting").value[0])
 
     def check_suffix(self, suffix: str) -> None:
         """Refuse an ending of the names of new columns that would have no effect or hide columns of the files."""
@@ -178,7 +189,7 @@ class RecalibrationJob:
 class SumOfWork(Accumulator):
     """The sum of work(rows, shares) over rows."""
 
-    def __init__(self, work: Work, zero: Sums, mass: float, kept: Array | None) -> None:
+    def __init__(self, work: Callable[..., Any], zero: Sums, mass: float, kept: Array | None) -> None:
         self._work, self.value, self._mass, self._kept = work, zero, mass, kept
 
     def take(self, batch: Batch) -> None:
@@ -198,6 +209,16 @@ class SumOfWork(Accumulator):
         return pickle.dumps(self.value)  # between workers of one run, which exchange pickled tasks anyway
 
 
+class SumByOutcome(SumOfWork):
+    """The sum of work(rows, outcomes, shares) over rows."""
+
+    def take(self, batch: Batch) -> None:
+        for f in batch.forecasts:
+            for part in blocks(len(f), f.k):
+                rows = as_rows(f.scores[part], f.k)
+                self._add((self._work(rows, f.observed[part], f.mass[part] / self._mass),))
+
+
 @dataclass(frozen=True, eq=False)
 class Passes:
     """Chunks for the dual solver that stay where they are; every sum is a pass of the engine."""
@@ -208,7 +229,7 @@ class Passes:
     kept: Array | None = None
     dense: int = 2000  # classes up to which a matrix of couplings costs less than more passes
 
-    def summed(self, work: Work, zero: Sums) -> Sums:
+    def summed(self, work: Callable[..., Any], zero: Sums) -> Sums:
         return self.total(partial(SumOfWork, work, zero, self.mass, self.kept)).value
 
     def narrowed(self, kept: Array) -> Passes:
