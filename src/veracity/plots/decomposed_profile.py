@@ -39,15 +39,15 @@ def rows(result: Assessment) -> style.Rows:
 
 def caption(result: Assessment) -> str:
     """Return the share of the log loss that is miscalibration, and where it is largest."""
-    whole = _whole(rows(result))
-    if not whole:
+    by_r = {round(row["r"], 6): row for row in _whole(rows(result))}
+    name, held = ("log loss", by_r[0.0]) if 0.0 in by_r else ("Brier score", by_r.get(1.0))  # it is infinite
+    if held is None:
         return ""
-    log = min(whole, key=lambda row: abs(row["r"]))
-    part, total = log["adjustment"] + log["post_calibration"], sum(log[name] for name in PARTS)
+    part, total = held["adjustment"] + held["post_calibration"], sum(held[name] for name in PARTS)
     if total <= 0.0:
         return ""
     return (
-        f"r = 0 is the log loss, r = 1 the Brier score. The log loss is {percent(total, 0)} of the baseline's, and "
+        f"r = 0 is the log loss, r = 1 the Brier score. The {name} is {percent(total, 0)} of the baseline's, and "
         f"{percent(max(part, 0.0) / total, 0)} of it is miscalibration."
     )
 

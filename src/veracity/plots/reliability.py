@@ -68,7 +68,8 @@ def _outside(points: Sequence[CurvePoint], picks: bool, state: str) -> str:
     outside = [point for point in points if not point.band_low <= point.observed <= point.band_high]
     found = state in ("found", "slight")
     if not outside:
-        said = f"All {len(points)} points lie inside the grey band of chance"
+        every = "The point lies" if len(points) == 1 else f"All {len(points)} points lie"
+        said = f"{every} inside the grey band of chance"
         return f"{said}; the tests, which use all cases together, see more." if found else f"{said}."
     said = f"{len(outside)} of {count(len(points), 'point')} {'lies' if len(outside) == 1 else 'lie'} outside the band"
     if not found:

@@ -8,7 +8,7 @@ import altair as alt
 
 from veracity.measures import SHORT_MEANS
 from veracity.plots import _style as style
-from veracity.words import finite, percent
+from veracity.words import count, finite, percent
 
 OF, ORDER, TITLE = "assessment", 30, "Risk profile"
 COLUMNS = {
@@ -55,16 +55,19 @@ def caption(result: style.Models) -> str:
         gave, expected = finite(one.reported.geometric_accuracy), finite(one.expected.geometric_accuracy)
         if gave is not None and expected is not None:
             name = "it" if len(style.models(result)) == 1 else model
-            found = one.verdict_detail.state in ("found", "slight")
-            said.append(f"{name} gave {_given_and_expected(gave, expected, found)}")
+            verdict = one.verdict_detail
+            found = verdict.state in ("found", "slight")
+            said.append(f"{name} gave {_given_and_expected(gave, expected, found, verdict.zero_rows)}")
     typical = f" At r = 0 (typical) {'; '.join(said[:3])}." if said else ""
     return f"To the right misses are forgiven, to the left they decide.{typical}"
 
 
-def _given_and_expected(gave: float, expected: float, found: bool) -> str:
+def _given_and_expected(gave: float, expected: float, found: bool, zeros: int) -> str:
     """Return both shares; which is larger is said only where the verdict found a difference beyond chance."""
     digits = int(max(gave, expected) < 0.1)
     shown, other = percent(gave, digits), percent(expected, digits)
+    if zeros and gave == 0.0:
+        return f"{shown}, as {count(zeros, 'outcome')} had probability 0, where {other} was expected"
     if shown == other:
         return f"{shown}, as expected"
     beside = "about" if not found else "less than" if gave < expected else "more than"

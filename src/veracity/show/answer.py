@@ -179,7 +179,9 @@ def _sure_card(a: Assessment) -> Card | None:
         return None
     digits = _percent_digits([gave, expected])
     hoped = f"; expected {percent(expected, digits)}" if finite(expected) is not None else ""
-    return Card("How sure, typically?", f"gave {percent(gave, digits)}", f"to the outcome{hoped}")
+    zeros = a.verdict_detail.zero_rows
+    why = f", as {count(zeros, 'outcome')} had probability 0" if zeros else ""
+    return Card("How sure, typically?", f"gave {percent(gave, digits)}", f"to the outcome{why}{hoped}")
 
 
 def _percent_digits(shares: Sequence[float | None]) -> int:

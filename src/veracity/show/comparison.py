@@ -186,7 +186,8 @@ def _pair_table(result: Comparison) -> Table:
         m = named[rule] if rule in named else power_score(float(rule))
         for i, d in enumerate(record.differences[rule]):
             held = words.comparison.as_reading(d)
-            cases = needed.get((d.a, d.b)) if rule == "log" else None
+            known = rule == "log" and words.comparison.claimed(record, d.a, d.b, _level(result))
+            cases = needed.get((d.a, d.b)) if known else None  # of a difference that may be chance it is chance too
             power: Cell = Value(cases, digits=0) if cases is not None else ""
             cells = _cells(d, words.decimals(held))
             rows.append((Label(m.label if i == 0 else ""), f"{d.a} − {d.b}", *cells, power))

@@ -14,7 +14,6 @@ from .text import listing
 
 MOST_NAMED = 3  # models with their difference in the sentence
 FEW_DECIDE = 10  # cases up to which those that make up half of the difference are named
-MOST_NEEDED = 1_000_000  # cases; beyond, more of them would hardly help
 
 
 def difference(record: ComparisonRecord, a: str, b: str, rule: str = "log") -> PairDifference | None:
@@ -108,13 +107,11 @@ def _tie(record: ComparisonRecord, best: str, tied: Sequence[str], rule: str) ->
     d = difference(record, best, tied[0], rule)
     if d is None or d.value == 0.0:
         return Said(NOTICE, "Tie", f"{listing([best, *tied])} have the same {RULES[rule]}.")
-    needed = next((c.cases for c in record.cases_needed if {c.a, c.b} == {best, tied[0]}), None)
-    help_ = f" About {needed:,} cases in all would tell." if needed and rule == "log" and needed <= MOST_NEEDED else ""
     others = f"; {listing(tied[1:])} {'ties' if len(tied) == 2 else 'tie'} too" if len(tied) > 1 else ""
     tests = sum(one.p is not None for one in record.differences[rule])
     clear = d.low is not None and d.high is not None and d.low * d.high > 0.0
     chance = f"may be chance among {tests} comparisons" if clear and tests > 1 else "may be chance"
-    text = f"{best} is ahead of {tied[0]} by {amount(d)} in {RULES[rule]}, which {chance}{others}.{help_}"
+    text = f"{best} is ahead of {tied[0]} by {amount(d)} in {RULES[rule]}, which {chance}{others}."
     return Said(NOTICE, "Tie", text)
 
 
