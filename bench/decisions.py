@@ -18,6 +18,7 @@ from veracity.estimate.decisions.curves import at_thresholds, useful, user
 from veracity.estimate.decisions.dominance import dominance
 from veracity.estimate.decisions.paired import How
 from veracity.estimate.decisions.picks import picks
+from veracity.estimate.decisions.prevalence import PREVALENCES, THRESHOLDS
 from veracity.estimate.decisions.prior import at_prior
 from veracity.formulas import decisions as formulas
 from veracity.inputs import Forecasts
@@ -50,9 +51,28 @@ def compared(rng: Rng, n: int, mean: float, noise: tuple[float, float]) -> Domin
     return dominance(("a", "b"), *models(rng, n, mean, noise), 1, (), How(0.95, int(rng.integers(1 << 30))))
 
 
-def _wrong(d: Dominance) -> bool:
-    """Return whether the worse model, a, is said to be better anywhere."""
-    return bool(d.a_better or d.r_a_better or d.whole_a_better or any(w.better == "a" for w in d.prevalences))
+def _wrong(d: Dominance, truth: dict[tuple[float, float], float]) -> bool:
+    """Return whether the worse model, a, is said to be better anywhere; or a model at a prevalence where it is not.
+
+    `truth` has the true differences by prevalence and threshold: at other prevalences a is better here and there.
+    """
+    signs = {"a": -1.0, "b": 1.0}
+    false = any(w.better and signs[w.better] * truth[w.prevalence, w.threshold] <= 0.0 for w in d.prevalences)
+    return bool(d.a_better or d.r_a_better or d.whole_a_better or false)
+
+
+def _truth(noise: tuple[float, float]) -> dict[tuple[float, float], float]:
+    """Return true differences of mean elementary loss by prevalence and threshold."""
+    rng = np.random.default_rng(7)
+    x = rng.normal(COMMON, SPREAD, TRUTH)
+    y = rng.random(TRUTH) < sigmoid(x)
+    p = [sigmoid(x + rng.normal(0.0, sd, TRUTH)) for sd in noise]
+    found = {}
+    for c in THRESHOLDS:
+        missed, alarmed = [np.mean(q[y] < c) for q in p], [np.mean(q[~y] >= c) for q in p]
+        for pi in PREVALENCES:
+            found[pi, c] = pi * (1.0 - c) * (missed[0] - missed[1]) + (1.0 - pi) * c * (alarmed[0] - alarmed[1])
+    return found
 
 
 def covers(spans: tuple[Span, ...], low: float, high: float) -> bool:
@@ -79,6 +99,7 @@ def false_dominance(draws: int) -> Iterator[Line]:
 def power(draws: int) -> Iterator[Line]:
     """Share of draws in which the better model, b, is found; and the worse one."""
     for noise in ((1.2, 0.3), (0.6, 0.3)):
+        truth = _truth(noise)
         for n in (1_000, 3_000):
             rng = np.random.default_rng(2)
             found = [compared(rng, n, COMMON, noise) for _ in range(draws)]
@@ -88,7 +109,7 @@ def power(draws: int) -> Iterator[Line]:
                     "some threshold": np.mean([bool(d.b_better) for d in found]),
                     "all of 30–70 %": np.mean([covers(d.b_better, 0.3, 0.7) for d in found]),
                     "some r": np.mean([bool(d.whole_b_better) for d in found]),
-                    "wrong winner": np.mean([_wrong(d) for d in found]),
+                    "wrong winner": np.mean([_wrong(d, truth) for d in found]),
                 },
             )
 

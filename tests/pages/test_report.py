@@ -418,3 +418,17 @@ def test_best_and_worst_of_many_models_are_shown() -> None:
 def test_inline_json_is_json() -> None:
     held = {"name": SCRIPT, "value": 1.5, "nothing": float("nan")}
     assert json.loads(inline_json(held)) == {"name": SCRIPT, "value": 1.5, "nothing": None}
+
+
+@pytest.mark.browser
+def test_the_decision_curve_turns_into_the_murphy_curve(browser: Any, two: Any, tmp_path: Path) -> None:
+    figure = "[data-name='decision_curve']"
+    drawn = f"document.querySelector(\"{figure} svg .mark-line path\").getAttribute('d')"
+    with Opened(browser, _written(two, tmp_path), unfold=True) as opened:
+        before = opened.eval(drawn)
+        opened.page.click(f"{figure} input[type=radio][value='Murphy curve']")
+        opened.page.wait_for_timeout(200)
+        assert opened.eval(drawn) != before
+        opened.page.fill(f"{figure} input[type=range]", "2")
+        opened.page.wait_for_timeout(200)
+        assert opened.errors == []
