@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import tomllib
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -73,3 +74,24 @@ def test_shipped_schema_follows_from_the_types(root: Path) -> None:
     for name, made in (("assessment-2.json", schema), ("comparison-2.json", comparison_schema)):
         shipped = (root / "src/veracity/schema" / name).read_text()
         assert json.loads(shipped) == json.loads(json.dumps(made())), "run: python docs/make_schema.py"
+
+
+ROOT = Path(__file__).parents[2]
+BOOKS = ("CONTRIBUTING.md", "docs/how_it_works.md")
+
+
+@pytest.mark.parametrize("book", BOOKS)
+def test_the_floors_in_the_documents_are_those_that_are_checked(book: str) -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    floors = contracts[0]["layers"][1:]  # without `__main__`
+    text = (ROOT / book).read_text()
+    at = [text.find(f"\n {floor}") for floor in floors]
+    assert -1 not in at
+    assert at == sorted(at)
+
+
+@pytest.mark.parametrize("book", BOOKS)
+def test_every_file_that_the_documents_name_exists(book: str) -> None:
+    named = set(re.findall(r"`((?:[a-z_]+/)+(?:[a-z_]+\.[a-z]+)?)`", (ROOT / book).read_text()))
+    assert len(named) > 10
+    assert sorted(n for n in named if not any((ROOT / base / n).exists() for base in ("", "src/veracity"))) == []
