@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from bench import row
 from bench._truth import Floats, draw, stated, truth
 from veracity import assess
 
@@ -57,6 +59,12 @@ def count(kind: str, n: int, errors: list[tuple[str, float]], draws: int, first:
             low, high = a.advice.log.low, a.advice.log.high
             found.holds += low is not None and high is not None and low <= gain <= high
     return found
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """Return the share of advised corrections that hurt."""
+    c = count("bin", 1000, OF_TWO[:: 4 if quick else 1], 2 if quick else 10)
+    return {"table": [row("advised corrections that hurt, two classes, n = 1,000", c.hurts / max(c.advised, 1), 0.01)]}
 
 
 def main(draws: int) -> None:

@@ -38,3 +38,22 @@ def test_calibrated_forecasts_of_rare_events_in_clusters_are_seldom_called_wrong
     make = by_cluster("rare", 50)  # 20 events in 40 clusters: 6.2 % of 1,000 draws, 13.8 % by signs of clusters alone
     wrong = sum(anything(verdict_of(made), made) for seed in range(100) if (made := make(np.random.default_rng(seed))))
     assert wrong <= 9
+
+
+def test_few_events_in_clusters_have_one_verdict_in_any_order_under_any_names_and_in_parts() -> None:
+    rng = np.random.default_rng(3)
+    made = by_cluster("rare", 50)(rng)
+    y, p, cluster = made["y"], made["p"], made["clusters"]
+    order, named = rng.permutation(len(y)), rng.permutation(40)[cluster]
+    whole = vc.assess(y, p, clusters=cluster)
+    other = vc.assess(y[order], p[order], clusters=np.array([f"c{i}" for i in named])[order])
+    halves = [
+        vc.Tally.of(vc.Forecasts.of(y[part], p[part], clusters=cluster[part], labels=[0, 1]))
+        for part in (slice(0, 900), slice(900, None))
+    ]
+    parts = vc.assess(halves[0] + halves[1])
+    assert whole.verdict_detail.approximate
+    for one in (other, parts):
+        assert one.verdict_detail.p == whole.verdict_detail.p
+        assert one.advice.advice == whole.advice.advice
+        assert one.measured.geometric_accuracy == pytest.approx(whole.measured.geometric_accuracy, abs=1e-12)

@@ -127,7 +127,7 @@ def fix(advised: Fix | None, verdict: Verdict | None, *, changes: bool = False) 
         text = "Corrected, it would be no better than always predicting the class frequencies: predict those."
         return Said(ACTION, "Use the base rate", text, *ready)
     if advised.advice == "floor":
-        text = "No outcome should be ruled out: a minimum probability makes the log loss finite."
+        text = "No outcome should be ruled out: a minimum probability makes the log loss finite, and does no more."
         return Said(ACTION, "Fix", text, *ready)
     if verdict.state in ("found", "slight"):
         text = "No simple correction fits: it needs more cases, or another model."
