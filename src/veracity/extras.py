@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 CLI = ("polars", "narwhals", "click", "rich", "jinja2", "markupsafe", "altair", "vl_convert")
 EXTRAS = dict.fromkeys(CLI, "cli") | {"dask": "dask", "distributed": "dask", "pyspark": "spark", "sklearn": "sklearn"}
+EXTRAS |= {"torch": "torch", "torchmetrics": "torch", "mlflow": "mlflow", "fastexcel": "excel"}
 
 
 def remedy(missing: ModuleNotFoundError) -> str:
