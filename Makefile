@@ -71,7 +71,7 @@ papers: setup
 # New versions: all requirements files, with hashes and without the name of any host.
 lock: setup
 	$(INSTALL) pip-tools
-	$(COMPILE) --upgrade --all-extras -o requirements/dev.txt pyproject.toml
+	$(COMPILE) --upgrade --extra all --extra dev -o requirements/dev.txt pyproject.toml
 	sed -i '/^# /d;/^veracity @/d' requirements/dev.txt
 	$(COMPILE) --upgrade -c requirements/dev.txt -o requirements/docs.txt requirements/docs.in
 	$(COMPILE) --extra cli -c requirements/dev.txt -o requirements/runtime.txt pyproject.toml
