@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from veracity.formulas.decisions import threshold_of_costs
 from veracity.options import Option, OptionError, canonical
 
 ROUNDING = 1e-9  # by which shares may miss one
@@ -22,6 +21,8 @@ class Costs(NamedTuple):
 
     @property
     def threshold(self) -> float:
+        from veracity.formulas.decisions import threshold_of_costs  # here, so that help imports no NumPy
+
         return threshold_of_costs(*self)
 
 
