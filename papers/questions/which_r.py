@@ -182,8 +182,8 @@ def page(results: Results) -> Page:
             "uniform risks, of which A knows the lower and B the upper half. Intervals: 95 %."
         ),
         fails=(
-            "Between r = −½ and 0 the interval is still too short for very sharp forecasts "
-            f"(at −½ it covers {percents(below['-0.5']['covered'])}).",
+            "At r = −½ itself the interval is a little short for very sharp forecasts "
+            f"(it covers {percents(below['-0.5']['covered'])}); from −¼ up it holds.",
             "Beyond two classes r = 1 and r = 2 differ, and the halves are one for each class.",
         ),
         claims=(
