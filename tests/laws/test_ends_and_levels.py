@@ -108,11 +108,11 @@ def test_the_lower_end_of_a_calibration_error_is_without_what_chance_adds() -> N
     x = rng.normal(0.0, 1.5, 2000)
     y, p = (rng.random(2000) < 1 / (1 + np.exp(-x))).astype(int), 1 / (1 + np.exp(-2 * x))
     for level in (0.8, 0.95):
-        for error in vc.assess(y, p, level=level).calibration_error.values():
+        for error in dict(vc.assess(y, p, level=level).calibration_error.stated()).values():
             assert error.by_chance > 0.0
             reach = error.high - error.value
             assert error.low == pytest.approx(error.value - error.by_chance - reach, rel=1e-9)
-    wide, narrow = (vc.assess(y, p, level=level).calibration_error["pooled"] for level in (0.95, 0.8))
+    wide, narrow = (vc.assess(y, p, level=level).calibration_error.pooled for level in (0.95, 0.8))
     ratio = (wide.high - wide.value) / (narrow.high - narrow.value)
     assert ratio == pytest.approx(quantile(0.95) / quantile(0.8))
 

@@ -66,7 +66,7 @@ def test_every_interval_of_scores_and_means_is_wider_for_clusters() -> None:
     y, p, g = clustered()
     plain, wide = vc.assess(y, p), vc.assess(y, p, clusters=g)
     for section in ("scores", "skill", "reported"):
-        for name, reading in getattr(wide, section).items():
+        for name, reading in getattr(wide, section).readings().items():
             before = getattr(plain, section).readings()[name]
             assert float(reading) == pytest.approx(float(before), rel=1e-12)
             if before.low is not None:
@@ -90,7 +90,7 @@ def test_clusters_hide_larger_errors_and_their_calibration_error_has_no_chance_o
     plain, of_clusters = vc.assess(y, p), vc.assess(y, p, clusters=g)
     assert plain.calibration_error.classwise.by_chance > 0.0
     for name in ("classwise", "pooled", "top_label"):
-        error = of_clusters.calibration_error[name]
+        error = getattr(of_clusters.calibration_error, name)
         assert error.by_chance is error.low is error.high is None
     # 20 cases of a cluster share most of their residual, so they show what a few would
     assert of_clusters.verdict_detail.detectable > 3.0 * plain.verdict_detail.detectable
