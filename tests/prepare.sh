@@ -1,11 +1,12 @@
 #!/bin/sh
-# Installs what the browser and Spark tests need, where this machine allows it. Never fails: what stays
+# Installs what the browser, Spark and Postgres tests need, where this machine allows it. Never fails: what stays
 # missing is named here, and its tests are skipped by name.
 
 missing() {
     command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 ||
         command -v google-chrome >/dev/null 2>&1 || printf ' chromium'
     command -v java >/dev/null 2>&1 || printf ' default-jre-headless'
+    ls /usr/lib/postgresql/*/bin/pg_ctl >/dev/null 2>&1 || printf ' postgresql'
 }
 
 wanted=$(missing)

@@ -70,7 +70,12 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]
 
 
+_DOORS = ("sql",)  # modules that are imported when they are named
+
+
 def __getattr__(name: str) -> object:
+    if name in _DOORS:
+        return import_module(f"veracity.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'veracity' has no attribute {name!r}")
     value = getattr(import_module(f"veracity.{_HOMES[name]}"), name)

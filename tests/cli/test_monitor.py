@@ -123,3 +123,17 @@ def test_what_cannot_be_watched_is_refused(
     monkeypatch.chdir(folder)
     assert run(["monitor", *options]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_openmetrics_are_read_by_the_client_of_prometheus(folder: Path, capsys: Captured) -> None:
+    parser = pytest.importorskip("prometheus_client.openmetrics.parser")
+    assert watch(folder, "log.csv", "--openmetrics", "-") == 0
+    gauges = {f.name: f for f in parser.text_string_to_metric_families(capsys.readouterr().out)}
+    assert gauges["veracity_alarm"].samples[0].value == 1.0
+    assert gauges["veracity_evidence"].samples[0].value >= gauges["veracity_evidence_threshold"].samples[0].value
+    assert gauges["veracity_cases"].samples[0].labels == {"model": "log.csv"}
+    assert run(["assess", str(folder / "reference.csv"), "--openmetrics", "-"]) == 0
+    gauges = {f.name: f for f in parser.text_string_to_metric_families(capsys.readouterr().out)}
+    scores = {sample.labels["score"]: sample.value for sample in gauges["veracity_score"].samples}
+    assert 0.0 < scores["log_loss"] < 0.7
+    assert gauges["veracity_verdict"].samples[0].labels["verdict"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from veracity.cli._options import Outputs, Request
-from veracity.cli._output import OutputFiles, check_outputs, files_read, to_stdout
+from veracity.cli._output import OutputFiles, check_files, check_outputs, files_read, to_stdout
 from veracity.cli._progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -24,20 +24,41 @@ LOCALES = ("LC_ALL", "LC_CTYPE", "LANG")  # the first that is set decides
 HINTS = ("More: --report out.html (charts, groups, risk profile)", "--details (every measure)")
 
 
-def answer(request: Request, outputs: Outputs, made_by: Answer) -> None:
-    """Make the result, write the requested files, and print the summary unless standard output has a document."""
+def answer(request: Request, outputs: Outputs, made_by: Answer, tally: str | None = None) -> None:
+    """Make the result, write the requested files, and print the summary unless standard output has a document.
+
+    tally  file for the tally of the only model
+    """
+    from veracity.files.whole_files import write_whole
     from veracity.results.assess import Assessments
 
     read = files_read(request)
     check_outputs(outputs, read, request.checkpoint)
+    check_files({"--tally": tally}, read, outputs.force)
     with ProgressBar("reading", quiet=request.quiet) as working:
         found = made_by(request, working)
+        state = None if tally is None else tally_bytes(found, tally)
         working.begin("assessing")
         result: Any = found
         if isinstance(found, Mapping):
             result = Assessments(found) if len(found) > 1 else next(iter(found.values()))
         printed = deliver(result, outputs, read)
+        if tally is not None and state is not None:
+            write_whole(tally, state)
     to_stdout(printed)
+
+
+def tally_bytes(found: Mapping[str, Assessment] | Comparison, path: str) -> bytes:
+    """Return the bytes of the tally of the only model."""
+    models = found if isinstance(found, Mapping) else found.models
+    if len(models) > 1:
+        raise ValueError(
+            f"--tally {path}: a tally is of one model, and there are {len(models)} ({', '.join(list(models)[:4])})\n"
+            "  choose one:  --positive-proba COL, --proba PATTERN, or --where MODEL_COLUMN=NAME"
+        )
+    state = next(iter(models.values())).tally
+    assert state is not None
+    return state.to_bytes()
 
 
 def deliver(result: Any, outputs: Outputs, read: FilesRead, hints: Sequence[str] = HINTS) -> str | bytes:
@@ -47,7 +68,8 @@ def deliver(result: Any, outputs: Outputs, read: FilesRead, hints: Sequence[str]
     """
     from veracity import show
 
-    makers = {"json": lambda: f"{result.to_json(1)}\n", "csv": result.to_csv, "markdown": result.to_markdown}
+    makers: dict[str, Callable[[], str]] = {"openmetrics": lambda: show.to_openmetrics(result)}
+    makers |= {"json": lambda: f"{result.to_json(1)}\n", "csv": result.to_csv, "markdown": result.to_markdown}
     made: dict[str, str | bytes] = {
         path: makers[option]() if option in makers else show.report(result, Path(path).suffix.lstrip("."))
         for option, path in outputs.files.items()

@@ -139,6 +139,9 @@ class Outputs:
     csv: str | None = _output(None, "Write every number as a table: name, value, low, high, method.", "OUT|-")
     markdown: str | None = _output(None, "Write a summary for a pull request or an issue.", "OUT|-")
     plots: str | None = _output(None, "Write every figure as PNG and SVG into this folder.", "DIR")
+    openmetrics: str | None = _output(
+        None, "Write gauges for Prometheus; - is standard output.", "OUT|-", commands=("assess", "monitor")
+    )
     details: bool = _output(False, "Print every measure, not only the summary.")
     force: bool = _output(False, "Overwrite outputs that exist.")
     quiet: bool = _output(False, "Print the verdict only.")
@@ -146,16 +149,17 @@ class Outputs:
     @classmethod
     def taken_from(cls, options: dict[str, Any]) -> Outputs:
         """Take the output options out of a command's; the others stay."""
-        return cls(**{name.name: options.pop(name.name) for name in fields(cls)})
+        return cls(**{name.name: options.pop(name.name, name.default) for name in fields(cls)})
 
     @property
     def files(self) -> dict[str, str]:
         """Return {option: path} of the files asked for; "-" is standard output."""
-        wanted = ("report", "json", "csv", "markdown")
+        wanted = ("report", "json", "csv", "markdown", "openmetrics")
         return {name: path for name in wanted if (path := getattr(self, name)) is not None}
 
 
 OUTPUTS = options_for(declared.options_of(Outputs))
+METRICS = options_for(declared.options_of(Outputs), "monitor")  # what the commands about one model write beside them
 FORCE = next(option for option in OUTPUTS if option.name == "force")
 ENGINES = (
     Option(

@@ -29,7 +29,7 @@ def files_read(request: Request | None = None, *names: str | None) -> FilesRead:
 
     given = [name for name in names if name]
     if request is not None:
-        given += request.files
+        given += [name.partition("::")[0] if "::" in name else name for name in request.files]  # a database is a file
         given += [
             name for name in (request.reading.label_file, request.reading.weight) if name and os.path.isfile(name)
         ]

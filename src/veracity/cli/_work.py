@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from veracity.cli._database import counted_in_database
 from veracity.cli._options import Request, typed_input_options
 from veracity.cli._output import tell
 from veracity.cli._progress import ProgressBar
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from veracity.read.paths import File
     from veracity.results.assessment import Assessment
     from veracity.results.comparison import Comparison
+    from veracity.state.tally import Tally
 
+TALLY = b"veracity tally "  # the beginning of one
 HASHED = 1 << 30  # bytes of a file up to which its hash is part of the provenance
 
 
@@ -32,6 +35,11 @@ def assessed(request: Request, working: ProgressBar) -> dict[str, Assessment]:
     from veracity.engines import assessments
 
     started = time.perf_counter()
+    if any(is_tally(name) for name in request.files):
+        return {"": _of_tallies(request, started)}
+    in_database = counted_in_database(request) if request.engine == "local" else None
+    if in_database is not None:
+        return {"": _of_database(request, *in_database, started)}
     engine, data = engine_of(request, working), _data(request)
     source = engine.open(data, request.reading)
     say(source.layout.one_line(), request)
@@ -40,8 +48,45 @@ def assessed(request: Request, working: ProgressBar) -> dict[str, Assessment]:
     return assessments(source, counted, made, started)
 
 
+def _of_database(request: Request, tally: Tally, reading: str, started: float) -> Assessment:
+    """Return the assessment of cells that a database counted."""
+    from veracity.results.assess import assessment
+
+    say(reading, request)
+    inputs = [{"path": Path(request.files[0]).name}]
+    origin: dict[str, Any] = {"command": command_typed(), "engine": "local", "inputs": inputs}
+    return assessment(
+        tally, model=Path(request.files[0]).name, provenance={**origin, "reading": reading}, started=started
+    )
+
+
+def _of_tallies(request: Request, started: float) -> Assessment:
+    """Return the assessment of tallies, merged; options that were counted already are refused."""
+    from veracity.options import ReadOptions
+    from veracity.read.paths import listed, model_name
+    from veracity.results.assess import assessment, counted
+    from veracity.results.tallies import merged
+
+    if request.reading != ReadOptions():
+        raise ValueError("a tally holds counted cases: options of input have no effect\n  leave them out")
+    tally = merged(request.files)
+    tally = tally if request.plan is None else counted(tally, request.plan, [], [])
+    origin = {
+        "command": command_typed(),
+        "engine": "local",
+        "inputs": [_facts(file) for file in listed(list(request.files))],
+    }
+    name = model_name(request.files[0]) if len(request.files) == 1 else None
+    return assessment(tally, model=name, provenance=origin, started=started)
+
+
 def compared(request: Request, working: ProgressBar, reference: str | None = None) -> Comparison:
     """Return the comparison on the cases that all models have: each FILE is a model, or one holds several."""
+    if any(is_tally(name) for name in request.files):
+        raise ValueError(
+            "tallies hold no pairs of cases, so they cannot be compared\n"
+            "  compare the files:  veracity compare FILE FILE"
+        )
     engine, inputs = engine_of(request, working), _inputs(request)
     paired = _paired(request, engine, inputs)
     if len(paired.models) < 2:
@@ -107,6 +152,14 @@ def _comparison(
     return comparison({name: models[name] for name in paired.models}, counted.pairs, dependence, **options)
 
 
+def is_tally(name: str) -> bool:
+    """Return whether a file is a tally of this or another version."""
+    if not os.path.isfile(name):
+        return False
+    with open(name, "rb") as file:
+        return file.read(len(TALLY)) == TALLY
+
+
 def engine_of(request: Request, working: ProgressBar) -> Engine:
     """Return the engine, which tells `working` how far it is."""
     from veracity.engines import Engine
@@ -160,11 +213,16 @@ def _provenance(request: Request, engine: Engine, data: Sequence[File] | str) ->
     """Return the command, its files and input options, and name, size and hash of every file."""
     from veracity.records.sections import Given
 
-    typed = click.get_current_context().find_root().obj or {}
     inputs: Iterable[dict[str, Any]] = [{"path": data}] if isinstance(data, str) else map(_facts, data)
     given = Given(request.files, typed_input_options())
-    command = typed.get("command")
-    return {"command": command, "engine": engine.name, "inputs": [*inputs], "given": given}
+    return {"command": command_typed(), "engine": engine.name, "inputs": [*inputs], "given": given}
+
+
+def command_typed() -> str | None:
+    """Return the running command as it was typed."""
+    typed = click.get_current_context().find_root().obj or {}
+    command: str | None = typed.get("command")
+    return command
 
 
 def _facts(file: File) -> dict[str, Any]:

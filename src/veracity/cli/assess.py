@@ -6,15 +6,19 @@ from typing import Any
 
 import click
 
-from veracity.cli._options import ASSESS, FILES, OUTPUTS, Command, Outputs, Request
+from veracity.cli._options import ASSESS, FILES, METRICS, OUTPUT, OUTPUTS, Command, Option, Outputs, Request
+
+TALLY = Option(
+    OUTPUT, "--tally OUT", "Write the tally, which `veracity merge` adds and `veracity assess OUT` reads again."
+)
 
 
-@click.command(cls=Command, params=[FILES, *ASSESS, *OUTPUTS])
-def command(files: tuple[str, ...], **options: Any) -> None:
+@click.command(cls=Command, params=[FILES, *ASSESS, *OUTPUTS, *METRICS, TALLY])
+def command(files: tuple[str, ...], tally: str | None, **options: Any) -> None:
     """Say how far the probabilities in FILE can be trusted.
 
-    Several FILEs are parts of one set. The columns are recognised and printed; where two readings are possible, the
-    command stops and names the option that decides.
+    Several FILEs are parts of one set, or tallies that are merged. The columns are recognised and printed; where two
+    readings are possible, the command stops and names the option that decides. FILE::TABLE is a table of a database.
 
     \b
     Examples:
@@ -31,4 +35,4 @@ def command(files: tuple[str, ...], **options: Any) -> None:
     from veracity.cli._deliver import answer
     from veracity.cli._work import assessed
 
-    answer(request, outputs, assessed)
+    answer(request, outputs, assessed, tally)

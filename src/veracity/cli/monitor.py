@@ -11,6 +11,7 @@ from veracity.cli._options import (
     ENGINE,
     ESTIMATION,
     FILES,
+    METRICS,
     OUTPUT,
     OUTPUTS,
     READ,
@@ -43,7 +44,7 @@ FAIL = Option(OUTPUT, "--fail-on-alarm", "Exit with 1 while an alarm stands.", i
 UNUSED = ("weight", "cluster", "group", "feature", "ideal", "soft")
 
 
-@click.command(cls=Command, params=[FILES, REFERENCE, WINDOW, UPDATES, *READ, *OUTPUTS, STATE, FAIL])
+@click.command(cls=Command, params=[FILES, REFERENCE, WINDOW, UPDATES, *READ, *OUTPUTS, *METRICS, STATE, FAIL])
 def command(
     files: tuple[str, ...],
     reference: str | None,
@@ -141,8 +142,9 @@ def reference_forecasts(request: Request, reference: str, layout: Layout) -> Any
     from dataclasses import replace
 
     from veracity import read
+    from veracity.cli._work import is_tally
     from veracity.read.paths import listed
-    from veracity.results.tallies import is_tally, read_tally
+    from veracity.results.tallies import read_tally
 
     if is_tally(reference):
         return read_tally(reference)

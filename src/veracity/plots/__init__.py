@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
     from veracity.plots._style import Models
     from veracity.plots.coupled import Coupled
+    from veracity.results.estimate import Estimate
     from veracity.results.monitor import Monitor
     from veracity.table import TableAssessment
 
-    Result: TypeAlias = Models | Monitor | TableAssessment | Coupled | Sequence[Coupled]
+    Result: TypeAlias = Models | Monitor | Estimate | TableAssessment | Coupled | Sequence[Coupled]
 
 FIRST = "reliability"
 FORMATS = ("html", "png", "svg", "pdf", "json")

@@ -141,3 +141,26 @@ class EstimateRecord(Section):
     label_shift: Shift
     forecast_shift: Shift
     findings: Findings = ()
+
+
+@dataclass(frozen=True)
+class Needed(Section):
+    """Cases, and events among them, that something needs; None: more than can be planned for."""
+
+    what: str  # "verdict", "comparison" or "monitor"
+    cases: int | None
+    events: int | None
+    updates: int | None = None
+    per_update: int | None = None
+
+
+@dataclass(frozen=True)
+class PlanRecord(Section):
+    """What is needed to see an error of forecasts with a base rate and an AUC."""
+
+    baseline: float
+    auc: float
+    error: str
+    size: float
+    power: float
+    needed: tuple[Needed, ...]

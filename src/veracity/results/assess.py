@@ -259,7 +259,7 @@ def assess(
     if isinstance(y_true, (Tally, Forecasts)):
         also = [] if y_proba is None else ["y_proba"]
         said = [name for name in USUAL if of_preset[name] is not None]
-        return assessment(_counted(y_true, plan, [*also, *given, *reading], said), started=started)
+        return assessment(counted(y_true, plan, [*also, *given, *reading], said), started=started)
     if y_proba is None:
         return _of_frame(y_true, plan, given, reading)
     for option in reading:
@@ -344,7 +344,7 @@ def single_class(y_true: Any, y_proba: Any, labels: Any) -> Any:
     return names[0] if len(names) == 1 and seen == names and (np.asarray(y_proba) == 1.0).all() else None
 
 
-def _counted(held: Tally | Forecasts, plan: Plan, given: list[str], said: list[str]) -> Tally:
+def counted(held: Tally | Forecasts, plan: Plan, given: list[str], said: list[str]) -> Tally:
     """Return the tally of checked data; options without effect are refused, also usual ones that were `said`."""
     kind = type(held).__name__
     if given:

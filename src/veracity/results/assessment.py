@@ -27,17 +27,7 @@ from veracity.records.fix import Fix
 from veracity.records.papers import FloorMeans, MeansAt, Papers
 from veracity.records.reading import Reading, undefined
 from veracity.records.verdict import Verdict
-from veracity.results.document import (
-    RULES,
-    build,
-    encode,
-    expect_schema,
-    parameter_of,
-    parse,
-    plain,
-    rule_key,
-    rule_of,
-)
+from veracity.results.document import RULES, build, encode, expect_schema, parameter_of, parse, plain, rule_key, rule_of
 from veracity.results.schema import OPTIONAL, SCHEMA, SECTIONS, section_types
 from veracity.results.shared import Shared
 from veracity.results.tabular import Tabular
@@ -46,6 +36,7 @@ from veracity.state.tally import Tally
 
 if TYPE_CHECKING:
     from veracity.results.calibrator import Calibrator
+    from veracity.results.estimate import Estimate
 
 FIT_AND_USE = "k = vc.calibrate(y_true, y_proba)\nk.predict(new_proba)"
 FROM_JSON = "this assessment was read from a document that does not hold this; make it again from the forecasts"
@@ -319,6 +310,12 @@ class Assessment(Tabular):
         """What the forecasts are worth to those who act on them: decision curve, costs, picks, other frequencies."""
         reason = self._shared.unjudged
         return Decisions(None, reason=reason) if reason else estimate.decisions(self._state, self._shared.recalibration)
+
+    def estimate(self, y_proba: Any, *, r: Any = ()) -> Estimate:
+        """Return what forecasts without outcomes would score, if these cases' recalibration still holds for them."""
+        from veracity.results.estimate import estimate
+
+        return estimate(self, y_proba, r=r, level=self.level)
 
     def at_prior(self, prior: Mapping[Any, float]) -> AtPrior:
         """Return scores and net benefit where classes have other frequencies, such as {"event": 0.05}."""

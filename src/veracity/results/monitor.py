@@ -233,7 +233,7 @@ def reference_of(reference: Any, classes: Sequence[str], updates: str = DAY, das
 
 def days_of_reference(reference: Any, classes: Sequence[str], updates: str = DAY, dashes: str = "") -> Days:
     """Return the rows of a reference by day; of one day where it has no times."""
-    f = _labelled(reference)
+    f = labelled(reference)
     own = tuple(map(str, f.classes))
     if own != tuple(classes):
         new = [name for name in classes if name not in own]
@@ -250,7 +250,8 @@ def days_of_reference(reference: Any, classes: Sequence[str], updates: str = DAY
     return Days.of(f, keys)
 
 
-def _labelled(reference: Any) -> Forecasts:
+def labelled(reference: Any) -> Forecasts:
+    """Return the labelled forecasts of a reference, however they are given."""
     if isinstance(reference, Forecasts):
         return reference
     if isinstance(reference, Assessment):

@@ -9,20 +9,12 @@ from veracity.state.packing import KIND
 from veracity.state.tally import Tally, total
 
 
-def is_tally(path: str | Path) -> bool:
-    """Return whether a file holds a tally of this or another version."""
-    start = b"veracity tally "
-    if not Path(path).is_file():
-        return False
-    with Path(path).open("rb") as file:
-        return file.read(len(start)) == start
-
-
 def read_tally(path: str | Path) -> Tally:
     """Return the tally in a file."""
     data = Path(path).read_bytes()
     if not data.startswith(KIND):
-        kind = "a tally of another version of veracity: make it again" if is_tally(path) else "no tally"
+        old = data.startswith(b"veracity tally ")
+        kind = "a tally of another version of veracity: make it again" if old else "no tally"
         raise ValueError(f"{path}: this is {kind}\n  write one:  veracity assess FILE --tally OUT")
     try:
         return Tally.from_bytes(data)

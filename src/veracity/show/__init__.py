@@ -15,6 +15,7 @@ from veracity.files.whole_files import write_whole
 from veracity.results.assess import Assessments
 from veracity.results.assessment import Assessment
 from veracity.results.comparison import Comparison
+from veracity.results.estimate import Estimate
 from veracity.results.monitor import Monitor
 from veracity.show import answer, comparison, models, monitoring, tables
 from veracity.show.blocks import Block, Result
@@ -32,6 +33,8 @@ def first_screen(result: Result) -> list[Block]:
         return comparison.summary(result)
     if isinstance(result, Monitor):
         return monitoring.summary(result)
+    if isinstance(result, Estimate):
+        return monitoring.estimate(result)
     return models.summary(result) if isinstance(result, Assessments) else tables.summary(result)
 
 
@@ -43,6 +46,8 @@ def blocks(result: Result) -> list[Block]:
         return comparison.answer(result)
     if isinstance(result, Monitor):
         return monitoring.answer(result)
+    if isinstance(result, Estimate):
+        return monitoring.estimate(result)
     return models.answer(result) if isinstance(result, Assessments) else tables.answer(result)
 
 
@@ -88,14 +93,23 @@ def to_csv(result: Result) -> str:
 
     if isinstance(result, Monitor):
         return spreadsheet.of_monitor(result)
+    if isinstance(result, Estimate):
+        return spreadsheet.of_estimate(result)
     return spreadsheet.of_table(result) if isinstance(result, TableAssessment) else spreadsheet.render(result)
+
+
+def to_openmetrics(result: Assessment | Assessments | Monitor) -> str:
+    """Return the main numbers as gauges for Prometheus."""
+    from veracity.show import openmetrics
+
+    return openmetrics.render(result)
 
 
 def to_html(result: Result) -> str:
     """Return the page: one file that opens offline."""
     from veracity.show import html, specialists
 
-    alone = isinstance(result, (TableAssessment, Monitor))
+    alone = isinstance(result, (TableAssessment, Monitor, Estimate))
     return html.page([*blocks(result), *([] if alone else [specialists.definitions()])])
 
 
@@ -134,7 +148,7 @@ def write(result: Result, path: str | Path) -> None:
 def pictures(result: Result) -> Iterator[tuple[str, bytes]]:
     """Yield (file name, content) of every picture that the result has numbers for; models have a folder each."""
     kinds: dict[type, list[str]] = {Assessment: ["assessment"], Assessments: ["models"]}
-    kinds |= {Comparison: ["models", "comparison"], Monitor: ["monitor"]}
+    kinds |= {Comparison: ["models", "comparison"], Monitor: ["monitor"], Estimate: []}
     drawn = next((names for kind, names in kinds.items() if isinstance(result, kind)), ["table"])
     wanted: list[tuple[str, Result, str]] = [("", result, name) for of in drawn for name in plots.names(of)]
     if isinstance(result, (Assessments, Comparison)):

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from veracity.results.assess import Assessments
     from veracity.results.assessment import Assessment
     from veracity.results.comparison import Comparison
+    from veracity.results.estimate import Estimate
     from veracity.results.monitor import Monitor
     from veracity.table import TableAssessment
 
-Result: TypeAlias = "Assessment | Assessments | Comparison | Monitor | TableAssessment"
+Result: TypeAlias = "Assessment | Assessments | Comparison | Estimate | Monitor | TableAssessment"
 
 
 @dataclass(frozen=True)

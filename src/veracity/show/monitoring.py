@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from veracity import words
+from veracity.results.estimate import Estimate
 from veracity.results.monitor import Monitor
 from veracity.show.blocks import Block, Chart, Contents, Details, FindingBlock, Heading, Sentence
-from veracity.show.cells import Cell, Column, Label, Table, Value, table
+from veracity.show.cells import Cell, Column, Interval, Label, Table, Value, table
 from veracity.words import count, monitoring
 
 MOST_WINDOWS = 12  # of the first screen: the last ones
@@ -60,3 +62,37 @@ def _delays(result: Monitor) -> Table:
     rows = [(Label(what), found) for what, found in map(monitoring.delay, result.record.delays)]
     note = monitoring.delays_note(result.record)
     return table(monitoring.DELAYS, (Column(f"{result.record.updates}s"),), rows, [note], first="Change")
+
+
+SCORES = {"log_loss": "Log loss", "brier": "Brier score (0–2)", "accuracy": "Accuracy", "auc": "AUC"}
+
+
+def estimate(result: Estimate) -> list[Block]:
+    """Return the answer of an estimate without labels."""
+    record = result.record
+    about = [count(record.n, "forecast"), f"reference of {count(record.reference_n, 'case')}"]
+    found: list[Block] = [Heading(result.model or "Forecasts without outcomes", " · ".join(about))]
+    found.append(Sentence(*monitoring.estimated(record), lead=True))
+    found += [FindingBlock(finding) for finding in record.findings]
+    rows = []
+    for name, reading in record.scores.items():
+        percent = name == "accuracy"
+        own = Value(record.self_expected[name], percent=percent, digits=1 if percent else 3)
+        rows.append((Label(SCORES.get(name, name)), Value(reading, percent), Interval(reading, percent), own))
+    columns = ("estimate", words.level(0.95), "by the forecasts themselves")
+    note = "By the forecasts themselves: what they would score if each were right, which over-confident ones believe."
+    found.append(table("Estimated scores", columns, rows, [note], first="Score"))
+    found.append(Contents())
+    if record.net_benefit:
+        pairs = record.net_benefit.items()
+        benefit = [(Label(f"acting from {100 * float(t):g} %"), Value(x, digits=3), Interval(x)) for t, x in pairs]
+        found.append(table("Net benefit", ("estimate", words.level(0.95)), benefit, first="Threshold"))
+    before = record.reference_frequencies
+    shares = [
+        (Label(name), Value(before[name], percent=True, digits=1), Value(x, True), Interval(x, True))
+        for name, x in record.frequencies.items()
+    ]
+    notes = [monitoring.shifts(record)]
+    heads = ("reference", "estimate", words.level(0.95))
+    found.append(table("Class frequencies", heads, shares, notes, first="Class"))
+    return found

@@ -13,6 +13,7 @@ from veracity.words import inert
 
 if TYPE_CHECKING:
     from veracity.results.assess import Assessments
+    from veracity.results.estimate import Estimate
     from veracity.results.monitor import Monitor
     from veracity.table import TableAssessment
 
@@ -49,6 +50,16 @@ def of_monitor(result: Monitor) -> str:
     writer.writerow(names)
     for row in rows:
         writer.writerow([_cell(row.get(name)) for name in names])
+    return text.getvalue()
+
+
+def of_estimate(result: Estimate) -> str:
+    """Return every reading of an estimate: name, value, low, high, method, reason."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS[1:])
+    for name, reading in readings(result.document()["estimate"]):
+        writer.writerow([inert(name), *map(_cell, [reading.get(column) for column in COLUMNS[2:]])])
     return text.getvalue()
 
 

@@ -7,9 +7,9 @@ function of a tally alone, so it is the same for arrays in memory, a stream and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,14 @@ from veracity.records.findings import Finding, merge
 from veracity.state.cells import Cells, forecasts_from_cells, true_entries, without_not_offered
 from veracity.state.clusters import ClusterScores
 from veracity.state.low import Low, lowest_of
+from veracity.state.merging import require_same_kind
 from veracity.state.plan import VERY_MANY_CLASSES, Plan
-from veracity.state.rows import MOST_ROWS, AnalysisRows, RunningRows, analysis_rows, in_order, split_copies
+from veracity.state.rows import AnalysisRows, RunningRows, analysis_rows, in_order, split_copies
 from veracity.state.sums import Sums, plus, with_logs, with_tiny
 from veracity.types import Floats
+
+if TYPE_CHECKING:
+    from veracity.state.from_cells import CellCounts
 
 Groups = Mapping[str, Mapping[str, "Tally"]]
 
@@ -135,7 +139,7 @@ class Tally:
     @property
     def on_cells(self) -> bool:
         """Whether `rows` are cells of the grid."""
-        return self.k == 2 and not self.analysis.complete and not len(self.analysis.rows) and self.sums.rows > MOST_ROWS
+        return self.k == 2 and not self.analysis.complete and not len(self.analysis.rows) and self.measurable
 
     @property
     def complete(self) -> bool:
@@ -202,6 +206,23 @@ class Tally:
     def __deepcopy__(self, memo: Any) -> Tally:
         return self  # frozen
 
+    @classmethod
+    def of_cells(cls, cells: CellCounts, classes: Sequence[Any], *, plan: Plan | None = None, **options: Any) -> Tally:
+        """Return the tally of two classes counted in cells of the grid, such as by `veracity.sql`."""
+        from veracity.state.from_cells import tally_of_cells
+
+        return tally_of_cells(cells, classes, plan or Plan(**options))
+
+    def without_rows(self, at_least: int = 10) -> Tally:
+        """Return a tally that may leave a site: cells of at least so many cases, joined where they have fewer.
+
+        No row, key, group or lowest probability is in it. Two classes; all sums stay exact, so that scores, means and
+        level of merged sites are those of the pooled cases; verdict, recalibration and AUC come from the cells.
+        """
+        from veracity.state.from_cells import without_rows
+
+        return without_rows(self, at_least)
+
     def to_bytes(self) -> bytes:
         """Return the state as bytes that hold no code, with a checksum."""
         from veracity.state.packing import pack
@@ -236,7 +257,7 @@ class RunningTally:
     def add(self, tally: Tally) -> None:
         """Add a tally of the same plan and classes."""
         held = self._held or tally
-        _check_same_kind(held, tally)
+        require_same_kind(held, tally)
         if self._held is None or (self._cells is None and not held.cases):
             self._held = tally
         elif tally.cases:
@@ -331,25 +352,6 @@ def grid_of(plan: Plan, k: int) -> Grid:
     """Return the grid of the plan's cuts, and of percents while there are few classes: people decide at those."""
     cuts = tuple(sorted({*plan.cuts, *PERCENTS})) if k <= MANY else plan.cuts
     return grid(cuts, coarse=k > VERY_MANY_CLASSES)
-
-
-def _check_same_kind(first: Tally, other: Tally) -> None:
-    if not isinstance(other, Tally):
-        raise TypeError(f"a Tally adds to a Tally, not to {type(other).__name__}")
-    mine, theirs = asdict(first.plan), asdict(other.plan)
-    for option, value in mine.items():
-        if value != theirs[option]:
-            raise ValueError(
-                f"tallies of different plans do not add: {option} is {value!r} in one and {theirs[option]!r} in "
-                "the other; make both with the same options"
-            )
-    if first.classes != other.classes:
-        raise ValueError(
-            f"tallies of different classes do not add: {list(first.classes)} and {list(other.classes)}; "
-            "give both the same labels="
-        )
-    if first.sums.rows and other.sums.rows and first.measurable != other.measurable:
-        raise ValueError("a tally of realised probabilities only does not add to one of whole forecasts")
 
 
 class _Stream(NamedTuple):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from veracity.records.monitoring import Alarm, Change, Delay, EstimateRecord, MonitorRecord
+from veracity.records.monitoring import Alarm, Change, Delay, EstimateRecord, MonitorRecord, Needed, PlanRecord
 from veracity.records.reading import Reading
 
 from .calibration import two_percents
 from .labels import BAD, GOOD, NOTICE, Said
-from .numbers import MONTHS, count, number, percent
+from .numbers import MONTHS, count, number, p_equals, percent
 from .text import capital, listing
 
 NO_ALARM, MISCALIBRATED = "No alarm", "miscalibrated"
@@ -156,3 +156,49 @@ def _between(reading: Reading) -> str:
 
     found = interval(reading)
     return f" ({found})" if found else ""
+
+
+def shifts(record: EstimateRecord) -> str:
+    """Return what the two alarms say."""
+    forecasts, labels = record.forecast_shift.p, record.label_shift.p
+    first = "differ" if forecasts is not None and forecasts <= 0.01 else "do not clearly differ"
+    second = "differ" if labels is not None and labels <= 0.01 else "do not clearly differ"
+    return (
+        f"The forecasts {first} from the reference's ({p_equals(forecasts or 0.0)}); class frequencies {second} "
+        f"({p_equals(labels or 0.0)}, if only these changed)."
+    )
+
+
+NEEDS = {
+    "verdict": "a verdict",
+    "comparison": "a comparison with the corrected forecasts",
+    "monitor": "a monitor without a reference",
+}
+
+
+def plan(record: PlanRecord) -> str:
+    """Return the cases that are needed, as lines for a terminal."""
+    what = delay(Delay(record.error, record.size, None, 0, 0))[0]
+    source = f"base rate {percent(record.baseline, 1)}, AUC {record.auc:g}, seen with {percent(record.power, 0)} power"
+    lines = [f"{what}: {source}", ""]
+    lines += [f"  {NEEDS[one.what]:<42} {_cases(one)}" for one in record.needed]
+    return "\n".join(lines) + "\n"
+
+
+def _cases(one: Needed) -> str:
+    if one.cases is None:
+        return "more cases than can be planned for"
+    text = f"{_about(one.cases)} cases ({_about(one.events or 0)} events)"
+    if one.updates is None or one.per_update is None:
+        return text
+    return f"{text}: {count(one.updates, 'day')} of {count(one.per_update, 'case')}"
+
+
+def _about(n: int) -> str:
+    """Return a number with two digits.
+
+    >>> _about(1234), _about(57), _about(8)
+    ('1,200', '57', '8')
+    """
+    digits = max(len(str(n)) - 2, 0)
+    return f"{round(n, -digits):,}"

@@ -25,27 +25,50 @@ def expected_delays(reference: Reference, days: Days, updates: str = DAY) -> tup
     Forecasts are drawn from `days`, those of the reference, outcomes from its recalibration with the change; days
     differ by as much as the monitor allows for.
     """
-    cases = reference.usual
     rows = _some_rows(days)
     table = _ratios_by_outcome(reference.alternatives, rows)
-    shape = len(reference.alternatives.nulls), len(reference.alternatives.weights)
-    found = []
-    for number, (what, size) in enumerate(CHANGES):
-        rng = np.random.default_rng([SEED, number])
-        shares = _shares(reference.alternatives, rows, what, size)
-        log_r = np.full((DRAWS, *shape), -np.inf)
-        delay = np.full(DRAWS, np.inf)
-        for update in range(MOST_UPDATES):
-            counts, phi = _drawn(rng, reference, shares, cases)
-            ratios = (counts.reshape(DRAWS, -1) @ table).reshape(DRAWS, *shape) / phi[:, None, None]
-            log_r = shiryaev_roberts(log_r, ratios)
-            evidence = log_mixture(log_r, reference.alternatives.weights).min(axis=1)
-            delay[np.isinf(delay) & (evidence >= math.log(THRESHOLDS[updates]))] = update + 1
-            if np.isfinite(delay).sum() > DRAWS // 2:
-                break
-        middle = float(np.sort(delay)[DRAWS // 2])
-        found.append(Delay(what, size, middle if math.isfinite(middle) else None, MOST_UPDATES, cases))
-    return tuple(found)
+    return tuple(
+        Delay(what, size, _until(reference, rows, table, what, size, number, updates), MOST_UPDATES, reference.usual)
+        for number, (what, size) in enumerate(CHANGES)
+    )
+
+
+def updates_until(
+    reference: Reference, days: Days, what: str, size: float, *, share: float = 0.5, updates: str = DAY
+) -> float | None:
+    """Return the number of updates until a change is found in this share of simulations; None: more than 200."""
+    rows = _some_rows(days)
+    table = _ratios_by_outcome(reference.alternatives, rows)
+    return _until(reference, rows, table, what, size, len(CHANGES), updates, share)
+
+
+def _until(
+    reference: Reference,
+    rows: Floats,
+    table: Floats,
+    what: str,
+    size: float,
+    seed: int,
+    updates: str,
+    share: float = 0.5,
+) -> float | None:
+    alternatives = reference.alternatives
+    shape = len(alternatives.nulls), len(alternatives.weights)
+    rng = np.random.default_rng([SEED, seed])
+    shares = _shares(alternatives, rows, what, size)
+    log_r = np.full((DRAWS, *shape), -np.inf)
+    delay = np.full(DRAWS, np.inf)
+    place = min(int(DRAWS * share), DRAWS - 1)
+    for update in range(MOST_UPDATES):
+        counts, phi = _drawn(rng, reference, shares, reference.usual)
+        ratios = (counts.reshape(DRAWS, -1) @ table).reshape(DRAWS, *shape) / phi[:, None, None]
+        log_r = shiryaev_roberts(log_r, ratios)
+        evidence = log_mixture(log_r, alternatives.weights).min(axis=1)
+        delay[np.isinf(delay) & (evidence >= math.log(THRESHOLDS[updates]))] = update + 1
+        if np.isfinite(delay).sum() > place:
+            break
+    found = float(np.sort(delay)[place])
+    return found if math.isfinite(found) else None
 
 
 def _some_rows(days: Days) -> Floats:

@@ -104,7 +104,7 @@ def fitted(days: Days) -> Reference:
     """Return the reference of labelled forecasts; all of one day where they have no times."""
     count = days.count.astype(np.float64)
     cases = int(days.count.sum())
-    theta, covariance = _fit_two(days.x, days.y, count) if days.k == 2 else _fit_more(days.x, days.y, count)
+    theta, covariance = fit_two(days.x, days.y, count) if days.k == 2 else fit_more(days.x, days.y, count)
     plain = TwoClasses(theta[None], np.zeros(1)) if days.k == 2 else MoreClasses(theta[None], np.arange(days.k))
     expected = plain.expected(days.x)
     variance, error, inflation = _between_days(days, expected)
@@ -138,7 +138,7 @@ def most_frequent(shares: Floats) -> Ints:
     return np.sort(np.argsort(-shares, kind="stable")[:MOST_CLASSES])
 
 
-def _fit_two(x: Floats, y: Ints, count: Floats) -> tuple[Floats, Floats]:
+def fit_two(x: Floats, y: Ints, count: Floats) -> tuple[Floats, Floats]:
     """Return (a, b) of log-odds a + b·x with the largest likelihood less ¼((a)² + (b − 1)²), and its covariance."""
     from scipy.special import expit
 
@@ -168,7 +168,7 @@ def _newton(start: Floats, curve: Any, design: Floats, y: Array, count: Floats) 
     return theta, np.asarray(np.linalg.inv(bend))
 
 
-def _fit_more(x: Floats, y: Ints, count: Floats) -> tuple[Floats, Floats]:
+def fit_more(x: Floats, y: Ints, count: Floats) -> tuple[Floats, Floats]:
     """Return (a_1 … a_k, b) of ln c = a + b·ln p, and its covariance."""
     from scipy.special import softmax
 

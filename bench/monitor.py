@@ -1,0 +1,234 @@
+"""The monitor: how often it is wrong, how soon it finds a change, and whether its words are right.
+
+`python -m bench.monitor [--draws N] [evalues|alarms|delays|words …]` prints the tables. Forecasts come from 256 equally
+frequent values, so that the ratios of a day are counts times a table; everything else is the code that ships. True
+probabilities are known.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit, log_softmax
+from scipy.stats import beta
+
+from bench import row
+from veracity.estimate.monitoring.alternatives import MoreClasses, TwoClasses, log_odds
+from veracity.estimate.monitoring.detector import THRESHOLDS, Detector
+from veracity.estimate.monitoring.reference import Days, Reference, fitted
+from veracity.formulas.evalues import log_mixture, shiryaev_roberts
+from veracity.records.monitoring import DAY, OVER, TOO_HIGH, TOO_LOW, UNDER
+
+CELLS, PER_DAY, YEAR, DAYS, BATCH = 256, 100, 365, 60, 50
+BETA = beta.ppf((np.arange(CELLS) + 0.5) / CELLS, 0.8, 1.6)
+TRUE = np.log(BETA / (1.0 - BETA))
+STATED = 1.3 * TRUE + 0.3  # a known, accepted miscalibration of the model
+CENTRE = float((BETA * (1.0 - BETA)) @ TRUE / (BETA * (1.0 - BETA)).sum())
+LINE = np.log(THRESHOLDS[DAY])
+
+
+class Change(NamedTuple):
+    """A change of the true log-odds about their weighted mean."""
+
+    level: float = 0.0
+    slope: float = 1.0
+
+
+def truth(change: Change) -> np.ndarray:
+    return CENTRE + change.level + change.slope * (TRUE - CENTRE)
+
+
+def reference_of(rng: np.random.Generator, cases: int, sd: float) -> Reference:
+    """Return the fitted reference of so many cases over 60 days that differ by `sd` log-odds."""
+    sizes = rng.multinomial(cases, np.full(DAYS, 1.0 / DAYS))
+    keys = np.repeat(np.arange(DAYS), sizes)
+    cell = rng.integers(0, CELLS, cases)
+    y = (rng.uniform(size=cases) < expit(TRUE[cell] + sd * rng.standard_normal(DAYS)[keys])).astype(np.int64)
+    p = expit(STATED)[cell]
+    order = np.lexsort([y, p, keys])
+    first = np.searchsorted(keys[order], np.arange(DAYS)[sizes > 0])
+    count = np.ones(cases, np.int64)
+    return fitted(Days(np.arange(DAYS)[sizes > 0], first, log_odds(p)[order], p[order], y[order], count))
+
+
+def path(rng: np.random.Generator, held: Reference, change: Change, sd: float, days: int) -> np.ndarray:
+    """(days, nulls, alternatives) log ratios of every day, divided by its φ."""
+    alternatives = held.alternatives
+    assert isinstance(alternatives, TwoClasses)
+    none, more = (x.reshape(CELLS, -1) for x in alternatives.ratios(log_odds(expit(STATED))))
+    n = rng.multinomial(PER_DAY, np.full(CELLS, 1.0 / CELLS), size=days)
+    events = rng.binomial(n, expit(truth(change) + sd * rng.standard_normal((days, 1))))
+    c = alternatives.expected(log_odds(expit(STATED)))
+    phi = 1.0 + (held.variance or 0.0) * (n @ (c * (1.0 - c)))
+    return ((n @ none + events @ more) / phi[:, None]).reshape(days, *alternatives_shape(alternatives))
+
+
+def alternatives_shape(alternatives: TwoClasses) -> tuple[int, int]:
+    return len(alternatives.nulls), len(alternatives.weights)
+
+
+def alarm_days(ratios: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(series,) the first day with an alarm, 0 without one, of (series, days, nulls, alternatives) log ratios."""
+    log_r = np.full((len(ratios), *ratios.shape[2:]), -np.inf)
+    found = np.zeros(len(ratios), np.int64)
+    for day in range(ratios.shape[1]):
+        log_r = shiryaev_roberts(log_r, ratios[:, day])
+        top = log_r.max(axis=-1)
+        evidence = (top + np.log(np.exp(log_r - top[..., None]) @ weights)).min(axis=-1)
+        found[(found == 0) & (evidence >= LINE)] = day + 1
+        if found.all():
+            break
+    return found
+
+
+def simulated(draws: int, cases: int, sd: float, change: Change, days: int, seed: int) -> np.ndarray:
+    """(draws,) the day of the first alarm, 0 without one."""
+    found = []
+    for start in range(0, draws, BATCH):
+        ratios, weights = [], np.ones(1)
+        for draw in range(start, min(start + BATCH, draws)):
+            rng = np.random.default_rng([draw, cases, int(10 * sd), seed])
+            held = reference_of(rng, cases, sd)
+            weights = held.alternatives.weights
+            ratios.append(path(rng, held, change, sd, days))
+        found.append(alarm_days(np.array(ratios), weights))
+    return np.concatenate(found)
+
+
+def alarms(draws: int) -> None:
+    """False alarms in a year: day effects by size of the reference, φ and null maps together."""
+    for cases in (500, 2000, 10_000):
+        shares = [(simulated(draws, cases, sd, Change(), YEAR, 1) > 0).mean() for sd in (0.0, 0.1, 0.2, 0.3)]
+        print(f"false alarms a year, reference {cases:6,}: {[round(float(x), 3) for x in shares]}", flush=True)
+
+
+def delays(draws: int) -> None:
+    """Median days until a change is found."""
+    for cases in (2000, 6000):
+        for sd in (0.0, 0.1, 0.2, 0.3):
+            line = []
+            for change in (Change(level=-0.3), Change(slope=0.8), Change(slope=0.6)):
+                days = simulated(draws, cases, sd, change, 200, 2)
+                line.append(float(np.median(np.where(days == 0, np.inf, days))))
+            print(f"delay, reference {cases:,}, days {sd}: level −.3, slope .8, slope .6: {line}", flush=True)
+
+
+def words(draws: int) -> None:
+    """The words at the alarm and ten days later, after 30 calibrated days: right, wrong direction, none."""
+    asked = {
+        "level −.4": (Change(level=-0.4), {TOO_HIGH}),
+        "level +.4": (Change(level=0.4), {TOO_LOW}),
+        "slope .7": (Change(slope=0.7), {OVER}),
+        "slope 1.4": (Change(slope=1.4), {UNDER}),
+        "level −.4, slope .7": (Change(-0.4, 0.7), {TOO_HIGH, OVER}),
+    }
+    for name, (change, right) in asked.items():
+        for later in (0, 10):
+            good = wrong = silent = found = 0
+            since = []
+            for seed in range(draws):
+                rng = np.random.default_rng([seed, 3])
+                held = reference_of(rng, 6000, 0.0)
+                ratios = np.concatenate([path(rng, held, Change(), 0.0, 30), path(rng, held, change, 0.0, 90)])
+                day = int(alarm_days(ratios[None], held.alternatives.weights)[0])
+                if day <= 30:  # none, or a false one
+                    continue
+                found += 1
+                detector = Detector.new(held.alternatives)
+                for number in range(min(day + later, len(ratios))):
+                    detector = detector.after(ratios[number], number)
+                began, said, _ = detector.explanation(held.alternatives)
+                since.append(began - 30)
+                wrong += bool(set(said) - right)
+                silent += not said
+                good += bool(said) and set(said) <= right
+            print(
+                f"words after {name}, {later} days after the alarm: right {good / found:.3f}, a wrong one "
+                f"{wrong / found:.3f}, none {silent / found:.3f}; began {np.median(since):+.0f} days "
+                f"(90 %: {np.percentile(since, 5):+.0f} to {np.percentile(since, 95):+.0f}), n = {found}",
+                flush=True,
+            )
+
+
+def evalues(draws: int) -> None:
+    """P(ever ≥ 20) over 5,000 looks in calibrated series, one case a look."""
+    looks = 5000
+    rare = np.log(np.linspace(0.001, 0.05, CELLS) / (1.0 - np.linspace(0.001, 0.05, CELLS)))
+    for name, x in (("two classes", TRUE), ("rare", rare)):
+        for seasonal in (False, True):
+            held = TwoClasses(np.array([[0.0, 1.0]]), np.array([0.0]))
+            none, more = (r[:, 0] for r in held.ratios(x))
+            print(f"P(e ≥ 20), {name}{', seasonal' if seasonal else ''}: ", end="")
+            print(_ever(draws, looks, seasonal, lambda rng, at, n=none, m=more, x=x: _two(rng, at, n, m, x)))
+    for k in (3, 10):
+        rng = np.random.default_rng(k)
+        logs = log_softmax(rng.gumbel(0.0, 1.6, (CELLS, k)), axis=1)
+        held_more = MoreClasses(np.append(np.zeros(k), 1.0)[None], np.arange(k))
+        one = np.ones(1, np.int64)
+        table = np.array([[held_more.log_ratios(row[None], np.array([j]), one)[0] for j in range(k)] for row in logs])
+        cumulated = np.exp(logs).cumsum(axis=1)
+
+        def drawn(
+            rng: np.random.Generator, at: np.ndarray, t: np.ndarray = table, c: np.ndarray = cumulated
+        ) -> np.ndarray:
+            y = (c[at] < rng.uniform(size=(*at.shape, 1))).sum(axis=-1).clip(max=t.shape[1] - 1)
+            return t[at, y]
+
+        print(f"P(e ≥ 20), {k} classes: ", end="")
+        print(_ever(draws, looks, False, drawn, held_more.weights))
+
+
+def _two(rng: np.random.Generator, at: np.ndarray, none: np.ndarray, more: np.ndarray, x: np.ndarray) -> np.ndarray:
+    y = rng.uniform(size=at.shape) < expit(x[at])
+    return none[at] + y[..., None] * more[at]
+
+
+def _ever(
+    draws: int, looks: int, seasonal: bool, ratios: Callable[..., np.ndarray], weights: np.ndarray | None = None
+) -> float:
+    """Return the share of series in which the e-value is ever 20 or more."""
+    total, ever = None, np.zeros(draws, dtype=bool)
+    rng = np.random.default_rng(20)
+    for start in range(0, looks, 50):
+        at = rng.integers(0, CELLS, (draws, 50))
+        if seasonal:  # easy and hard cases take turns
+            at = np.sort(at, axis=1) if (start // 50) % 2 else CELLS - 1 - np.sort(at, axis=1) // 2
+        sums = np.cumsum(ratios(rng, at), axis=1)
+        sums = sums if total is None else sums + total[:, None]
+        total = sums[:, -1]
+        w = np.full(sums.shape[-1], 1.0 / sums.shape[-1]) if weights is None else weights
+        ever |= (log_mixture(sums, w) >= np.log(20.0)).any(axis=1)
+    return float(ever.mean())
+
+
+TABLES = {"evalues": evalues, "alarms": alarms, "delays": delays, "words": words}
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """Return false alarms and delays in few draws; `main` prints every table."""
+    draws = 20 if quick else 100
+    false = 100.0 * float((simulated(draws, 2000, 0.2, Change(), YEAR, 1) > 0).mean())
+    delay = simulated(draws, 6000, 0.0, Change(slope=0.6), 100, 2)
+    found = float(np.median(np.where(delay == 0, np.inf, delay)))
+    return {
+        "table": [
+            row("monitor: false alarms a year, days differ by 0.2 log-odds, %", false, 5.0),
+            row("monitor: days until a slope of 0.6 is found", found, 7.5),
+        ]
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.monitor", description=__doc__)
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"some of {', '.join(TABLES)}; all by default")
+    parser.add_argument("--draws", type=int, default=200)
+    given = parser.parse_args()
+    for name in given.tables or TABLES:
+        TABLES[name](given.draws)
+
+
+if __name__ == "__main__":
+    main()

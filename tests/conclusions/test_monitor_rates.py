@@ -1,0 +1,40 @@
+"""Monitors of known truth: few false alarms, changes found soon, the right words. At length: bench/monitor.py."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bench.monitor import YEAR, Change, alarm_days, path, reference_of, simulated
+from veracity.estimate.monitoring.detector import Detector
+from veracity.records.monitoring import OVER, TOO_HIGH
+
+
+@pytest.mark.parametrize("sd", [0.0, 0.3])
+def test_calibrated_forecasts_seldom_alarm_in_a_year_of_daily_looks_even_if_days_differ(sd: float) -> None:
+    found = simulated(25, 2000, sd, Change(), YEAR, 11)
+    assert (found > 0).sum() <= 4  # 5 % of 25, and three standard errors
+
+
+def test_a_change_of_slope_is_found_within_days() -> None:
+    found = simulated(20, 6000, 0.0, Change(slope=0.6), 60, 12)
+    assert np.median(np.where(found == 0, np.inf, found)) <= 9
+
+
+@pytest.mark.parametrize(("change", "word"), [(Change(level=-0.5), TOO_HIGH), (Change(slope=0.6), OVER)])
+def test_the_word_and_the_beginning_of_a_change_are_right(change: Change, word: str) -> None:
+    right, began = 0, []
+    for seed in range(6):
+        rng = np.random.default_rng([seed, 13])
+        held = reference_of(rng, 6000, 0.0)
+        ratios = np.concatenate([path(rng, held, Change(), 0.0, 20), path(rng, held, change, 0.0, 40)])
+        day = int(alarm_days(ratios[None], held.alternatives.weights)[0])
+        assert day > 20
+        detector = Detector.new(held.alternatives)
+        for number in range(day):
+            detector = detector.after(ratios[number], number)
+        since, words, _ = detector.explanation(held.alternatives)
+        right += words == (word,)
+        began.append(since - 20)
+    assert right >= 5
+    assert abs(float(np.median(began))) <= 3
