@@ -301,9 +301,11 @@ def _share(a: Array) -> Array:
 def _power_total(v: Array, r: float) -> tuple[Array, Array, Array]:
     """Return entries A of link v, the distance of their total from one on the link's scale, and its derivative."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        a = np.exp(np.log1p(np.maximum(r * v, -1.0)) / r)
-        total = a.sum(axis=-1, keepdims=True)
-        slope = np.where(a > 0.0, a ** (1.0 - r), 0.0).sum(axis=-1, keepdims=True)
+        above = np.maximum(r * v, -1.0)  # a^r less 1
+        a = np.exp(np.log1p(above) / r)
+        ones = np.ones((a.shape[-1], 1))
+        total = a @ ones  # quicker than a sum along rows
+        slope = np.where(a > 0.0, a / (1.0 + above), 0.0) @ ones  # a^(1 − r)
         return a, power_log(total, r), total ** (r - 1.0) * slope
 
 
