@@ -1,6 +1,6 @@
 """`python -m bench [--quick] [--before CHECKOUT] [NAME…]`: benchmarks in processes of their own, one table.
 
-The figures are kept in bench/results.json.
+The figures are kept in bench/results.json, and the tables of docs/ are written from them.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ import os
 import platform
 import subprocess
 import sys
+from datetime import date
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
+
+from bench import _docs
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results.json"
@@ -60,6 +63,7 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "memory_gb": round(psutil.virtual_memory().total / 1e9, 1),
         "system": platform.system(),
+        "date": date.today().isoformat(),
         "python": platform.python_version(),
         "packages": {package: version(package) for package in packages},
         "load_before": [round(x, 2) for x in os.getloadavg()],
@@ -121,6 +125,7 @@ def main() -> int:
         if given.names and RESULTS.exists():  # the others keep what they had
             results["benchmarks"] = json.loads(RESULTS.read_text())["benchmarks"] | results["benchmarks"]
         RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+        _docs.write(results)
     return 1 if failed else 0
 
 

@@ -111,8 +111,17 @@ class Two(Cases):
         """(m, 3 + ranges) what multiplies the residual of a row: 1, x, the ranges, x²."""
         return _two_features(self.x, self.ranges)
 
+    @cached_property
+    def _square(self) -> Floats:
+        return np.asarray(self.x**2)
+
+    def _by_range(self, values: Floats) -> Floats:
+        """Return (ranges,) sums of (m,) values."""
+        return np.bincount(self.ranges, values, RANGES)
+
     def residuals(self, p: Floats, ranges: bool = True) -> Floats:
-        return self.features.T @ (self.mass * (self.y - p))
+        rest = self.mass * (self.y - p)
+        return np.concatenate([[rest.sum(), rest @ self.x], self._by_range(rest), [rest @ self._square]])
 
     def residuals_by_block(self, p: Floats) -> Floats:
         assert self.block is not None
@@ -120,17 +129,35 @@ class Two(Cases):
 
     def covariance(self, p: Floats, mass: Floats, columns: Ints | None = None) -> Floats:
         """Return Σ mass·Cov(residuals of a row) if outcomes follow p; `mass2` gives the covariance of the sums."""
-        features = self.features if columns is None else self.features[:, columns]
-        return np.asarray(features.T @ (features * (mass * p * (1.0 - p))[:, None]))
+        spread = mass * p * (1.0 - p)
+        moved = spread * self.x
+        turned = moved * self.x
+        whole, lean, bent = (self._by_range(values) for values in (spread, moved, turned))
+        one, last = slice(2, 2 + RANGES), 2 + RANGES
+        found = np.zeros((last + 1, last + 1))
+        found[one, one] = np.diag(whole)
+        for column, of_ranges in ((0, whole), (1, lean), (last, bent)):
+            found[column, one] = found[one, column] = of_ranges
+        sums = whole.sum(), lean.sum(), bent.sum(), turned @ self.x, turned @ self._square
+        for i, a in enumerate((0, 1, last)):
+            for j, b in enumerate((0, 1, last)):
+                found[a, b] = sums[i + j]
+        return found if columns is None else found[np.ix_(columns, columns)]
 
     def variances(self, p: Floats) -> Floats:
         spread = self.mass2 * p * (1.0 - p)
-        by_range = np.bincount(self.ranges, spread, RANGES)
-        return np.concatenate([[spread.sum(), spread @ self.x**2], by_range, [spread @ self.x**4]])
+        by_range = self._by_range(spread)
+        return np.concatenate(
+            [[spread.sum(), spread @ self._square], by_range, [(spread * self._square) @ self._square]]
+        )
 
     def tilted(self, p: Floats, theta: Floats) -> Floats:
         """Return the member θ of the exponential family at p."""
-        shift = np.clip(self.features[:, : len(theta)] @ theta, -700.0, 700.0)
+        level, scalar, *others = np.concatenate([theta, np.zeros(3 + RANGES - len(theta))])
+        shift = (level + np.array(others[:RANGES]))[self.ranges] + scalar * self.x
+        if others[RANGES]:
+            shift += others[RANGES] * self._square
+        shift = np.clip(shift, -700.0, 700.0)
         with np.errstate(over="ignore"):
             odds = np.exp(np.minimum(shift, 700.0))
         return p * odds / (p * odds + (1.0 - p))
