@@ -117,7 +117,7 @@ class Two(Cases):
 
     def _by_range(self, values: Floats) -> Floats:
         """Return (ranges,) sums of (m,) values."""
-        return np.bincount(self.ranges, values, RANGES)
+        return np.asarray(np.bincount(self.ranges, values, RANGES), dtype=np.float64)
 
     def residuals(self, p: Floats, ranges: bool = True) -> Floats:
         rest = self.mass * (self.y - p)
@@ -160,7 +160,7 @@ class Two(Cases):
         shift = np.clip(shift, -700.0, 700.0)
         with np.errstate(over="ignore"):
             odds = np.exp(np.minimum(shift, 700.0))
-        return p * odds / (p * odds + (1.0 - p))
+        return np.asarray(p * odds / (p * odds + (1.0 - p)))
 
     def realised(self, p: Floats) -> Floats:
         return np.where(self.y == 1, p, 1.0 - p)
