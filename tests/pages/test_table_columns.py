@@ -147,7 +147,7 @@ def test_the_table_of_means_has_those_given_expected_and_recalibrated() -> None:
     a = over_confident()
     found = table(a, "Probability of the outcome")
     for title, side in (("it gave", a.reported), ("it expected", a.expected), ("recalibrated", a.measured)):
-        assert readings(column(found, title)) == [side[name] for name in vc.measures.MEANS]
+        assert readings(column(found, title)) == [side.reading(name) for name in vc.measures.MEANS]
 
 
 def test_the_latest_windows_are_shown_with_their_own_readings() -> None:
@@ -159,7 +159,7 @@ def test_the_latest_windows_are_shown_with_their_own_readings() -> None:
     assert column(found, "to") == [window.end for window in latest]
     assert readings(column(found, "cases")) == [window.n for window in latest]
     for title, name in (("log loss", "log_loss"), ("observed − expected", "excess"), ("accuracy", "accuracy")):
-        assert readings(column(found, title)) == [window[name] for window in latest]
+        assert readings(column(found, title)) == [getattr(window, name) for window in latest]
     assert "6 earlier windows not shown." in found.notes
 
 
@@ -220,7 +220,7 @@ def test_the_table_of_expected_scores_has_observed_expected_and_their_difference
 
 def test_the_table_of_calibration_errors_has_chance_debiased_and_largest_gap() -> None:
     a = over_confident()
-    found, errors = table(a, "Calibration errors"), list(a.calibration_error.values())
+    found, errors = table(a, "Calibration errors"), [error for _, error in a.calibration_error.stated()]
     for title, name in (("by chance", "by_chance"), ("debiased", "debiased"), ("largest gap", "max")):
         assert readings(column(found, title)) == [getattr(error, name) for error in errors]
 

@@ -62,11 +62,11 @@ def readings(a: vc.Assessment) -> dict[str, float]:
         "arith_mean": a.reported.decisiveness,
         "m23_mean": a.reported.robustness,
         "min_true_p": a.surprises[0].probability,
-        "n_zero_true_p": sum(f.count for f in a.findings if f.code == "zero_probability"),
+        "n_zero_true_p": a.tally.sums.zeros,
         "brier_multi": document.brier,
         "accuracy": document.accuracy,
-        "ece15": top["value"],
-        "mce15": top["max"],
+        "ece15": top.value,
+        "mce15": top.max,
     }
     if len(a.classes) == 2:
         found |= {"brier_half": document.half_brier, "auc": document.auc}

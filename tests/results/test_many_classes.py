@@ -90,8 +90,10 @@ def test_the_bins_of_calibrated_models_hardly_reach_the_wide_cells():
     found = veracity.assess(y, p, labels=range(1000)).measured
     with patch("veracity.state.tally.VERY_MANY_CLASSES", 1000):
         full = veracity.assess(y, p, labels=range(1000)).measured
-    for name, value in full.items():
-        assert float(found[name]) == pytest.approx(float(value), rel=0.005), name  # a quarter of its standard error
+    for name, value in full.readings().items():
+        assert float(found.readings()[name]) == pytest.approx(float(value), rel=0.005), (
+            name
+        )  # a quarter of its standard error
 
 
 def test_a_hundred_classes_have_the_full_grid():
