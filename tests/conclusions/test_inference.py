@@ -58,7 +58,7 @@ def test_delta_intervals_cover(k: int) -> None:
         t = Tally.of(simulate(f"dirichlet-{k}-calibrated", 1000, seed=seed), plan=Plan())
         profile = Profile(t)
         found = {
-            "log loss": scores(t)["log_loss"],
+            "log loss": scores(t).log_loss,
             "decisiveness": profile.reading("decisiveness"),
             "reported": profile.reading("geometric_accuracy"),
         }
@@ -370,7 +370,7 @@ def test_a_tail_of_many_rows_is_reported() -> None:
     assert a.reported.robustness.low is None
     (told,) = [f for f in a.findings if f.code == "heavy_tail"]
     assert len(told.rows) == 5
-    floored = next(line["robustness"] for line in a.floors if line["floor"] == 0.005)
+    floored = next(line.robustness for line in a.floors if line.floor == 0.005)
     given, raised = (f"{100 * mean:.1f} %" for mean in (a.reported.robustness, floored))
     assert told.message.endswith(f": it is {given}, but {raised} with a minimum probability of 0.5 %")
 

@@ -134,8 +134,8 @@ def test_options_that_were_not_offered_enter_no_bin() -> None:
 
     for options in ({}, {"counts": [1, 1, 1]}, {"sample_weight": [1.0, 2.0, 3.0]}):
         a = vc.assess(prepare([0, 2, 1], p, absent=True, **options))
-        assert sum(b["count"] for b in a.bins) == 7
-        assert all(b["count"] for b in a.bins)
+        assert sum(b.count for b in a.bins) == 7
+        assert all(b.count for b in a.bins)
 
 
 def test_forecasts_of_the_other_outcome_are_noticed() -> None:
@@ -198,7 +198,7 @@ def test_a_frame_names_its_ideal_columns() -> None:
     y, p = draw(2, 400, 2)
     frame = pl.DataFrame({"y": y, "p": p[:, 1], "q": p[:, 1]})
     found = vc.assess(frame, label="y", positive_proba="p", ideal="q").losses("brier")
-    assert found["GL"] == vc.assess(y, p[:, 1], ideal=p[:, 1]).losses("brier").readings()["GL"]
+    assert found.GL == vc.assess(y, p[:, 1], ideal=p[:, 1]).losses("brier").GL
 
 
 @pytest.mark.parametrize("labels", [None, ["a"]])
