@@ -279,6 +279,7 @@ class ReadOptions:
     label_file: str | None = _input(
         None, "File with the observed outcomes, joined on the ids of both files; without ids row by row.", "FILE"
     )
+    sheet: str | None = _input(None, "Sheet of an Excel workbook that has several.", "NAME")
     no_header: bool = _input(False, "The first line of a text file is a row, not the names of columns.")
     members: str | None = _input(
         None, "Columns of the members of an ensemble; needs --exceeds.", "PATTERN", take=as_pattern

@@ -31,7 +31,7 @@ BAD: dict[str, tuple[Any, ...]] = {
     "workbook": (
         "x.xlsx",
         "PK\x03\x04",
-        "x.xlsx: Excel workbook: save the sheet as CSV (any delimiter) and try again",
+        "x.xlsx: damaged, cut short, encrypted, or no workbook\n  save it again, or its sheet as CSV",
     ),
     "zip archive": (
         "x.dat",

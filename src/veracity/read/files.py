@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from ..options import ReadOptions
-from . import arrays, limits, strings, text
+from . import arrays, excel, limits, strings, text
 from .build import numbers_in
 from .ids import Pairing, by_ids, by_row, id_columns, shared_ids, together
 from .paths import TEXTS, File, extension
@@ -60,8 +60,10 @@ def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Tabl
 def _table_of_kind(path: Path, magic: bytes, reading: ReadOptions, shown: str) -> Table:
     """Return a file as a table by its first bytes or its ending."""
     ending = extension(path)
-    if ending in (".xlsx", ".xls", ".ods") or magic[:4] == b"\xd0\xcf\x11\xe0":
-        raise ValueError(f"{shown}: Excel workbook: save the sheet as CSV (any delimiter) and try again")
+    if ending in excel.ENDINGS or magic[:4] == b"\xd0\xcf\x11\xe0":
+        return excel.table_of(path, shown, reading)
+    if reading.sheet is not None:
+        raise ValueError(f"{shown}: --sheet has no effect: this is no Excel workbook\n  leave it out")
     if magic[:2] == limits.GZIP or magic[:4] == limits.ZSTD:
         limits.require_modest_size(path, shown)
     if magic[:4] == b"PAR1" or ending in (".parquet", ".pq"):

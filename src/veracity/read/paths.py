@@ -17,9 +17,10 @@ from urllib.parse import unquote, urlsplit
 
 from .patterns import nearest
 
-COMPRESSED = (".gz", ".zst", ".zstd")
+COMPRESSED = (".gz", ".zst", ".zstd", ".xz", ".zip")
+TABLE = "::"  # between a database and its table
 TEXTS = (".csv", ".tsv", ".txt", ".dat", ".tab", ".psv")
-KNOWN = (*TEXTS, ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".jsonl", ".ndjson", ".npz", ".npy", ".eval")
+KNOWN = (*TEXTS, ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".jsonl", ".ndjson", ".npz", ".npy", ".eval", ".xlsx")
 
 
 def expanded(paths: Sequence[str | Path] | str | Path) -> list[Path]:
@@ -33,7 +34,7 @@ def expanded(paths: Sequence[str | Path] | str | Path) -> list[Path]:
         path = Path(_without_scheme(str(given)))
         if not str(given).strip():
             raise ValueError("a file without a name\n  name a CSV, Parquet, Arrow or JSON lines file")
-        if str(given) == "-" or path.is_file():
+        if str(given) == "-" or path.is_file() or Path(str(path).partition(TABLE)[0]).is_file():
             found.append(path)
         elif path.is_dir():
             inside = _inside(path)
@@ -76,9 +77,11 @@ def listed(data: Any) -> list[File]:
     """Return the files that paths, globs and folders mean, each with its own name; standard input is copied."""
     if isinstance(data, list) and data and all(isinstance(file, File) for file in data):
         return data
+    from .packed import opened
+
     paths = expanded(data)
     return [
-        _copied() if str(path) == "-" else File(path.absolute(), name)
+        _copied() if str(path) == "-" else opened(path.absolute(), name)
         for path, name in zip(paths, names_of(paths), strict=True)
     ]
 

@@ -91,7 +91,7 @@ SHAPES = [
     Shape(
         "a workbook",
         {"risk.xlsx": b"PK\x03\x04"},
-        says="risk.xlsx: Excel workbook: save the sheet as CSV (any delimiter) and try again",
+        says="risk.xlsx: damaged, cut short, encrypted, or no workbook\n  save it again, or its sheet as CSV",
     ),
     Shape(
         "a title above the names",
