@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from veracity import formulas
 from veracity.formulas.rules import RULES
 from veracity.measures import MEASURES, quantities
 from veracity.words import PAPERS
@@ -32,6 +34,21 @@ def power_of(key: str | float) -> str:
     return f"`{key}`" if isinstance(key, str) else f"`power({key:.3g})`"
 
 
+def functions() -> list[tuple[str, str, str, str]]:
+    """Return paper, equation, name and first sentence of every function that carries an equation of the papers."""
+    papers = list(PAPERS)
+    listed = sorted(formulas.CARRIES.items(), key=lambda item: (papers.index(item[1].paper), item[1].equation))
+    return [
+        (
+            one.paper,
+            one.equation,
+            f"`{name}`",
+            " ".join(inspect.getdoc(getattr(formulas, name)).split("\n\n")[0].split()),
+        )
+        for name, one in listed
+    ]
+
+
 def text() -> str:
     words = (
         (f"`{path}`", one.full, one.gloss, one.formula, one.cite) for path, one in quantities().items() if one.formula
@@ -48,6 +65,8 @@ def text() -> str:
         table(("measure", "label", "better", "range", "proper", "source"), measures),
         "\n## Scoring rules\n\nEach from a convex generator g: score, entropy, divergence and shift follow from it.\n",
         table(("rule", "range of the score", "source"), rules),
+        "\n## Functions\n\nIn `veracity.formulas`, by paper and equation.\n",
+        table(("paper", "equation", "function", "what it returns"), functions()),
         "\n## Papers\n",
         table(("key", "paper"), ((key, paper) for key, paper in PAPERS.items())),
     )

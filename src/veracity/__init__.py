@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; at run time a name is i
     from veracity.formulas.chain import Chain as Chain
     from veracity.formulas.coupled import coupled_exp as coupled_exp
     from veracity.formulas.coupled import coupled_log as coupled_log
+    from veracity.formulas.densities import generalized_mean_of as generalized_mean_of
     from veracity.formulas.distributions import CoupledExponential as CoupledExponential
     from veracity.formulas.distributions import CoupledNormal as CoupledNormal
     from veracity.formulas.means import generalized_mean as generalized_mean
@@ -54,6 +55,7 @@ _HOMES = {
     "Finding": "records.findings",
     "Plan": "state.plan",
     "generalized_mean": "formulas.means",
+    "generalized_mean_of": "formulas.densities",
     "risk_profile": "formulas.means",
     "rule": "formulas.rules",
     "ScoringRule": "formulas.rules",
