@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from papers import Options, Paper, keys, module, questions, reproduce
+from papers import Options, Paper, _readme, keys, module, questions, reproduce
 from papers._page import COLUMNS, files
 from papers._rows import DIFFERS, tally
 from papers.questions import _render as pages
@@ -22,10 +22,13 @@ DATA = ("../shared/data", "shared/data")  # possible folders of real networks' o
 @click.argument("wanted", nargs=-1, metavar="[KEYS]...")
 @click.option("-o", "--output", default="papers/out", show_default=True, metavar="DIR", help="Folder of the pages.")
 @click.option("--quick", is_flag=True, help="Fewer draws: about a minute.")
+@click.option("--readme", is_flag=True, help="Write papers/README.md too; needs all papers.")
 @click.option("--data", metavar="DIR", help=f"Real networks' forecasts (default: {DATA[0]} where it exists).")
 @click.option("--outputs", metavar="DIR", help="Logits or probabilities with labels of your networks, for CQ.")
 @click.option("--seed", default=0, show_default=True, help="Of the studies of the questions.")
-def main(wanted: tuple[str, ...], output: str, quick: bool, data: str | None, outputs: str | None, seed: int) -> None:
+def main(
+    wanted: tuple[str, ...], output: str, quick: bool, readme: bool, data: str | None, outputs: str | None, seed: int
+) -> None:
     """Compute the papers asked for, write their pages and exit with 1 if a number differs without a reason.
 
     `questions`, with names of some or alone, runs their studies again and keeps the results.
@@ -37,6 +40,8 @@ def main(wanted: tuple[str, ...], output: str, quick: bool, data: str | None, ou
         selected = list(dict.fromkeys(key.upper() for key in wanted)) or keys()
         for key in selected:
             module(key)
+        if readme and set(selected) != set(keys()):
+            raise ValueError("--readme lists every paper\n  leave out the KEYS")
         folder = _checked(Path(output))
         options = Options(quick=quick, data=_data(data), outputs=Path(outputs) if outputs else None)
         papers = [_reported(reproduce(key, options)) for key in selected]
@@ -46,6 +51,8 @@ def main(wanted: tuple[str, ...], output: str, quick: bool, data: str | None, ou
     answered = [] if wanted else questions.answered()
     for name, text in (files(papers, pages.listed(answered)) | pages.files(answered)).items():
         (folder / name).write_text(text, encoding="utf-8")
+    if readme:
+        Path(__file__).with_name("README.md").write_text(_readme.text(papers), encoding="utf-8")
     differing = sum(tally(paper.sections)[DIFFERS] for paper in papers)
     result = f"{differing} rows differ without a known reason" if differing else "no row differs without a known reason"
     click.echo(f"{result}. Pages: {folder / 'index.html'}")

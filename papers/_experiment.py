@@ -98,6 +98,14 @@ def experiments(quick: bool, seed: int) -> tuple[Experiment, Experiment]:
     return experiment("A", draws, seed), experiment("B", draws, seed)
 
 
+def literal(quick: bool, seed: int) -> Experiment:
+    """Return the experiment to the letter: reading C, the variance of each dimension by itself."""
+    return experiment("C", 50 if quick else 200, seed)
+
+
+COVARIANCE = "a full covariance per class, which the text does not say"
+
+
 def _empty() -> dict[str, dict[int, list[Any]]]:
     return {tail: {d: [] for d in DIMENSIONS} for tail in TAILS}
 

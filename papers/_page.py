@@ -15,7 +15,7 @@ from papers._rows import KINDS, VERDICTS, tally, tolerances
 from veracity.plots import _style
 
 TITLE = "The papers, reproduced"
-COLUMNS = ("key", "section", "kind", "item", "paper", "computed", "value", "verdict", "tolerance", "note")
+COLUMNS = ("key", "section", "kind", "item", "paper", "computed", "value", "verdict", "tolerance", "note", "evidence")
 HERE = Path(__file__).parent
 
 
@@ -72,7 +72,7 @@ def rows_csv(papers: Sequence[Paper]) -> str:
         for section in paper.sections:
             for row in section.rows:
                 value = "" if row.value != row.value else repr(float(row.value))
-                cells = (row.item, row.paper, row.computed, value, row.verdict, row.tolerance, row.note)
+                cells = (row.item, row.paper, row.computed, value, row.verdict, row.tolerance, row.note, row.evidence)
                 writer.writerow([paper.key, section.title, row.kind, *cells])
     return text.getvalue()
 

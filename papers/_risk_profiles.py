@@ -9,25 +9,28 @@ import numpy as np
 
 from papers import Options, _charts
 from papers._experiment import (
+    COVARIANCE,
     DIMENSIONS,
     RISKS,
     Experiment,
     experiments,
     harmonic,
     known_inverse,
+    literal,
     normal_profile,
 )
-from papers._rows import Figure, Row, Section, claim, drawn, identity, shown
+from papers._rows import Figure, Row, Section, claim, drawn, fitted, identity, shown
 from veracity.formulas.means import R_GRID
 from veracity.simulate import TAILS, ten_dimensions
 
 
 def sections(options: Options) -> Iterator[Section]:
     a, b = experiments(options.quick, options.seed)
-    yield from (_figure(number, tail, a, b) for number, tail in ((3, "gaussian"), (4, "heavy"), (5, "compact")))
+    c = literal(options.quick, options.seed)
+    yield from (_figure(number, tail, a, b, c) for number, tail in ((3, "gaussian"), (4, "heavy"), (5, "compact")))
 
 
-def _figure(number: int, tail: str, a: Experiment, b: Experiment) -> Section:
+def _figure(number: int, tail: str, a: Experiment, b: Experiment, to_the_letter: Experiment) -> Section:
     rows: list[Row] = []
     if tail == "gaussian":
         rows += [
@@ -79,7 +82,8 @@ def _figure(number: int, tail: str, a: Experiment, b: Experiment) -> Section:
             drawn("b) correct picks at 10 dimensions", "67%", a.picks(tail, 10)),
             claim("geometric accuracy and robustness", "0", zero == 0.0, f"{zero:g}"),
         ]
-    rows += [*a.rows(tail, "A"), *b.rows(tail, "B")]
+    rows = [fitted(row, COVARIANCE) if row.kind == "draw" else row for row in rows]
+    rows += [*a.rows(tail, "A"), *b.rows(tail, "B"), *to_the_letter.rows(tail, "C (to the letter)")]
     rows += _profile_rows(tail, a, b)
     profile = _charts.curves(
         [({"dimensions": str(d)}, R_GRID, a.profiles[tail][d].mean(axis=0)) for d in DIMENSIONS],

@@ -6,19 +6,30 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-AGREES, IDENTITY, DOCUMENTED, SHOWN, DIFFERS = "agrees", "identity", "documented", "shown", "differs"
+AGREES, FITTED, IDENTITY = "agrees", "fitted", "identity"
+DOCUMENTED, SHOWN, DIFFERS = "documented", "shown", "differs"
 VERDICTS = {
     AGREES: "the paper's number or statement is reproduced",
+    FITTED: "the same, with a setting that the paper leaves open and that was chosen to match: no test of the paper",
     IDENTITY: "an equation of the paper holds; both sides are computed here, the paper prints no number",
     DOCUMENTED: "the paper differs, and the note says why",
     SHOWN: "computed, without a number of the paper to compare with",
     DIFFERS: "differs without a known reason",
 }
+EVIDENCE = {
+    "paper's number": "a number or statement of the paper, reproduced without a choice of ours",
+    "identity": "an equation of the paper; both sides are computed here",
+    "fitted": "reproduced with a setting that was chosen to match; the literal reading stands beside it",
+    "misprint": "the paper is corrected, or a statement of it is refuted; the note says how",
+    "ours": "computed here; the paper has no number, or one that cannot be recomputed",
+    "open": "differs without a known reason",
+}
+UNPUBLISHED = "not published"  # in the note of a number whose data are lost
 KINDS = {
     "number": "a printed number against the computed one; they agree within half a unit of the last printed digit",
     "draw": "the paper's one random draw against many; it agrees within the central 99 % of the draws",
@@ -40,6 +51,15 @@ class Row:
     note: str = ""
     tolerance: str = ""
     value: float = math.nan
+
+    @property
+    def evidence(self) -> str:
+        """What this row is evidence of, by the words of EVIDENCE."""
+        if self.verdict == DOCUMENTED:
+            return "ours" if UNPUBLISHED in self.note else "misprint"
+        return {AGREES: "paper's number", FITTED: "fitted", IDENTITY: "identity", SHOWN: "ours", DIFFERS: "open"}[
+            self.verdict
+        ]
 
 
 @dataclass(frozen=True)
@@ -111,6 +131,12 @@ def drawn(item: str, paper: str, draws: Any, digits: int = 3) -> Row:
     note = f"the paper's draw is at percentile {rank:.0f} of {len(draws)}"
     tolerance = f"central 99 % of {len(draws)} draws"
     return Row("draw", item, paper, text, AGREES if agrees else DIFFERS, note, tolerance, float(draws.mean()))
+
+
+def fitted(row: Row, setting: str) -> Row:
+    """Mark a row that agrees by a setting which the paper leaves open and which was chosen to match."""
+    verdict = FITTED if row.verdict == AGREES else row.verdict
+    return replace(row, verdict=verdict, note="; ".join(part for part in (f"fitted: {setting}", row.note) if part))
 
 
 def tally(sections: Iterable[Section]) -> dict[str, int]:

@@ -20,7 +20,7 @@ TITLE = (
     "G. Hughes and F. J. Burnett (2017), Evaluation of probabilistic disease forecasts, Phytopathology 107(10), 1136"
 )
 NUMBERED = ("Table 1", *(f"Figure {i}" for i in range(1, 5)), *(f"equation {i}" for i in range(1, 16)))
-NOT_REPRODUCED = {"equation 12": "a step of equation 13; the paper prints no value of it"}
+NOT_REPRODUCED: dict[str, str] = {}
 A, B, C1, C2 = (np.array(SCENARIOS[name], dtype=np.float64) for name in ("a", "b", "c1", "c2"))
 BRIER, LOG = rule("half_brier"), rule("log")
 ROUNDED = "the paper's Figures 1 and 2 use f rounded to three decimals (0.857, 0.403)"
@@ -165,6 +165,11 @@ def _scenario_b() -> Section:
     rows = [
         printed("I(o,f) from the table (equation 10)", "0.340", tables.mutual_information(B)),
         printed("H(o) (equation 11)", "0.641", tables.entropy(B)),
+        identity(
+            "equation 12: entropies of the categories, weighted, give equation 13",
+            _mean(B, tables.conditional_entropies(B)),
+            tables.conditional_entropy(B),
+        ),
         printed("H(o|f) (equation 13)", "0.301", tables.conditional_entropy(B)),
         claim(
             "equation 13", "−Σ Pr(f) H(o|f)", False, "+Σ Pr(f) H(o|f)", "misprint: equation 12 has the minus already"

@@ -25,7 +25,7 @@ NUMBERED = (
     *(f"Theorem {i}" for i in range(1, 5)),
     *("(1)", "Definition 1", "Definition 2", "Lemma 1"),
 )
-NOT_REPRODUCED = {"Definition 1, Definition 2, Lemma 1": "definitions, and a step of a proof, without a number"}
+NOT_REPRODUCED: dict[str, str] = {}
 LOG, BRIER = rule("log"), rule("brier")
 LOSSES = {  # the two stages between which each loss is measured
     "L": ("S", "Y"), "AL": ("S", "A"), "PCL": ("A", "C"), "GL": ("C", "Q"), "IL": ("Q", "Y"),
@@ -171,6 +171,30 @@ def _inline(models: dict[int, _Model]) -> Section:
         ),
         *(
             identity(f"(1), Theorem 3: coherence constant equal in all rows, {which}", *_coherence(m, score))
+            for which, m, score in _scored(models)
+        ),
+        *(
+            identity(
+                f"Definition 1: adjusted scores have the class distribution as their mean, {which}",
+                float(m.stage("A", score).mean(axis=0)[0]),
+                float(m.prior[0]),
+            )
+            for which, m, score in _scored(models)
+        ),
+        *(
+            identity(
+                f"Definition 2: equation (1) holds for A and is no accident of the classes' order, {which}",
+                float(np.ptp(_coherence(m, score))),
+                0.0,
+            )
+            for which, m, score in _scored(models)
+        ),
+        *(
+            identity(
+                f"Lemma 1: E d(S, Y) = E d(S, C) + E d(C, Y), {which}",
+                m.loss("L", score),
+                m.loss("CL", score) + m.loss("RL", score),
+            )
             for which, m, score in _scored(models)
         ),
     ]

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.formulas import coupled, means
+from veracity import assess
+from veracity.formulas import coupled, means, tables
+from veracity.formulas.distributions import CoupledNormal
 from veracity.inputs import Forecasts
 from veracity.simulate import EXAMPLES, TAILS, TwoClasses, simulate
 
 from . import Options, _charts
-from ._experiment import DIMENSIONS, experiments
+from ._experiment import COVARIANCE, DIMENSIONS, experiments, literal
 from ._population import MEANS, Population
-from ._rows import Figure, Row, Section, claim, drawn, identity, printed, shown, value_shown
+from ._rows import Figure, Row, Section, claim, drawn, fitted, identity, printed, shown, value_shown
 
 Array = NDArray[Any]
 TITLE = (
@@ -24,11 +26,7 @@ TITLE = (
     "probabilities, Entropy 19(6), 286"
 )
 NUMBERED = (*(f"Figure {i}" for i in range(1, 8)), *(f"({i})" for i in range(1, 20)), "Theorem 1")
-NOT_REPRODUCED = {
-    "(3), (4), (5), Theorem 1": "a proof without a number; (5) is (2) for one hypothesis",
-    "(14)": "the density of all sources and models; its figures use it, and the paper prints no value of it",
-    "(16), (19)": "definitions of the source probability, applied in the rows “source” of Figures 3, 5, 6 and 7",
-}
+NOT_REPRODUCED: dict[str, str] = {}
 NAMES = ("decisiveness", "geometric accuracy", "robustness")
 FIGURES = {  # by the captions: steeper than 45 degrees is over-confident
     "matched": ("Figure 3", "on the diagonal"),
@@ -74,6 +72,7 @@ def _equations() -> Section:
             float(means.geometric_accuracy(realised)),
             np.prod(realised) ** (1 / 4),
         ),
+        *_proof(),
         identity("(6) cross-entropy = entropy + divergence", ce, h + div),
         identity("(7) P_ce = P_ent P_div", math.exp(-ce), math.exp(-h) * math.exp(-div)),
         identity("(8) P_div = Π (q/p)^p", math.exp(-div), np.prod((q / p) ** p)),
@@ -118,8 +117,73 @@ def _equations() -> Section:
             "−(N*_k/N) ln Q_k",
             "the printed weights do not add up to the log of the geometric accuracy; −(N*_k/N) ln Q_k does",
         ),
+        *_densities_and_sources(),
     ]
-    return Section("Equations (1)–(18)", "Checked on small examples; misprints are listed with their correction.", rows)
+    return Section("Equations (1)–(19)", "Checked on small examples; misprints are listed with their correction.", rows)
+
+
+def _proof() -> list[Row]:
+    """Return rows of the proof that the average probability is the geometric mean, for Gaussian classes."""
+    y = np.array([-0.4, 0.3, 1.7])
+    prior = np.array([0.3, 0.7])
+    likelihoods = np.column_stack([CoupledNormal(0.0).pdf(y), CoupledNormal(1.0).pdf(y)])
+    assigned = tables.posterior(likelihoods, prior)
+    joint = likelihoods * prior
+    of_first = assigned[:, 0]
+    return [
+        identity("(3) Bayes' rule for one measurement", of_first[0], joint[0, 0] / joint[0].sum()),
+        identity(
+            "(4) total probability of independent decisions is the product",
+            float(np.prod(of_first)),
+            float(np.prod(joint[:, 0]) / np.prod(joint.sum(axis=1))),
+        ),
+        identity(
+            "(5) average of the total: its N-th root is (2)",
+            float(np.prod(of_first)) ** (1 / 3),
+            float(means.geometric_accuracy(of_first)),
+        ),
+        identity(
+            "Theorem 1: N times the average log-probability is that of the total",
+            3 * math.log(float(means.geometric_accuracy(of_first))),
+            float(np.log(of_first).sum()),
+        ),
+    ]
+
+
+def _densities_and_sources() -> list[Row]:
+    """Return rows of (14), (16) and (19): the density by hand, and the package's source beside plain bins."""
+    kappa, scale = 0.25, np.array([[2.0, 0.5], [0.5, 1.0]])
+    x = np.array([0.7, -0.4])
+    q = float(x @ np.linalg.inv(scale) @ x)
+    z = math.pi / kappa * math.gamma(1 / (2 * kappa)) / math.gamma((1 / kappa + 2) / 2)
+    by_hand = (1 + kappa * q) ** (-(1 / kappa + 2) / 2) / (z * math.sqrt(np.linalg.det(scale)))
+    f = simulate("n17-mean-1", 2_000)
+    a = assess(f, preset="N17", curve="width")
+    _, source, bins = histogram(f)
+    assert a.papers.curve is not None
+    of_classes = a.papers.by_curve("width", per_class=True)
+    size = {label: sum(b["true events"] for b in bins if b["class"] == label) for label in ("green", "orange")}
+    own = [one.source.geometric_accuracy for one in a.papers.classes.values()]
+    whole = math.exp(sum(n * math.log(g) for n, g in zip(size.values(), own, strict=True)) / len(f))
+    pooled = next(b for b in a.bins if b.low <= 0.5 < b.high)
+    matrix = np.clip(f.matrix, 0.01, 0.99)
+    held = (matrix >= 0.5) & (matrix < 0.51)
+    hits = held[np.arange(len(f)), f.outcomes].sum()
+    return [
+        identity(
+            "(14) coupled Gaussian in two dimensions, κ = 0.25",
+            float(CoupledNormal(np.zeros(2), scale, kappa).pdf(x)),
+            by_hand,
+        ),
+        identity("(16) frequency of the bin [0.50, 0.51)", float(pooled.source), float(hits / held.sum())),
+        identity("(19) source of all classes from the sources of each", of_classes["geometric_accuracy"], whole),
+        shown(
+            "(19) simulated, orange mean 1, as published and corrected for its bins",
+            f"{source[1]:.4f}, {of_classes['geometric_accuracy']:.4f}",
+            f"the source's truth is {Population(EXAMPLES['mean-1'][1]).calibrated[1]:.4f}",
+            value=float(source[1]),
+        ),
+    ]
 
 
 # ---- Figure 1 -------------------------------------------------------------------------------------------------------
@@ -132,7 +196,10 @@ def _figure_1(options: Options) -> Section:
     best_b = DIMENSIONS[int(np.argmax([b.mean_of("gaussian", d, "accuracy").mean() for d in DIMENSIONS]))]
     zero = a.mean_of("compact", 2, "accuracy")
     rows = [
-        drawn("(a) Gaussian, geometric accuracy at 6 dimensions", "0.63", a.mean_of("gaussian", 6, "accuracy")),
+        fitted(
+            drawn("(a) Gaussian, geometric accuracy at 6 dimensions", "0.63", a.mean_of("gaussian", 6, "accuracy")),
+            COVARIANCE,
+        ),
         claim(
             "(a) geometric accuracy is largest at 6 dimensions",
             "6",
@@ -140,9 +207,17 @@ def _figure_1(options: Options) -> Section:
             f"in {at_six:.0%} of draws (reading A); mean largest at {best_b} (reading B)",
             "the shape of one draw: under reading A the maximum is at 4 or 6 dimensions about equally often",
         ),
-        drawn("(a) Gaussian, robustness at 10 dimensions", "0.00", a.mean_of("gaussian", 10, "robustness")),
+        fitted(
+            drawn("(a) Gaussian, robustness at 10 dimensions", "0.00", a.mean_of("gaussian", 10, "robustness")),
+            COVARIANCE,
+        ),
         *(
-            drawn(f"(b) heavy tail, geometric accuracy at {d} dimensions", "0.69", a.mean_of("heavy", d, "accuracy"))
+            fitted(
+                drawn(
+                    f"(b) heavy tail, geometric accuracy at {d} dimensions", "0.69", a.mean_of("heavy", d, "accuracy")
+                ),
+                COVARIANCE,
+            )
             for d in (6, 8, 10)
         ),
         claim(
@@ -157,6 +232,7 @@ def _figure_1(options: Options) -> Section:
         ),
         *(row for tail in TAILS for row in a.rows(tail, "A")),
         *(row for tail in TAILS for row in b.rows(tail, "B")),
+        *(row for tail in TAILS for row in literal(options.quick, options.seed).rows(tail, "C (to the letter)")),
     ]
     about = (
         f"Means over {len(zero)} draws (the paper shows one). Not stated in the paper and found by fit: a full "
@@ -349,13 +425,14 @@ def _figure_7(options: Options) -> Section:
     plotted, whole = Population(case, low=-7.0, high=9.0), Population(case)
     ratio = float(plotted.model[1] / plotted.true[1])
     reading = "both classes with κ = 0 models and the source cut to x in [−7, 9], found by fit"
+    cut = "the cut of the source at [−7, 9]; the whole line gives 0.55, 0.61, 0.89"
     n = 2_000
     model, source, _ = histogram(simulate("n17-tail-0", n, seed=options.seed))
     literal = Population(EXAMPLES["tail-0-orange"][1])
     rows = [
-        printed("P_model", "0.56", float(plotted.model[1])),
-        printed("P_source", "0.62", float(plotted.true[1])),
-        printed("P_div", "0.90", ratio),
+        fitted(printed("P_model", "0.56", float(plotted.model[1])), cut),
+        fitted(printed("P_source", "0.62", float(plotted.true[1])), cut),
+        fitted(printed("P_div", "0.90", ratio), cut),
         shown(
             "whole line: P_model, P_source, P_div",
             f"{whole.model[1]:.6f}, {whole.true[1]:.6f}, {whole.model[1] / whole.true[1]:.6f}",

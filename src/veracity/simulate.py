@@ -149,16 +149,19 @@ def ten_dimensions(
     """Return one draw of the experiment: the fitted models, the test points (2 × test, 10) and their classes.
 
     Reading A: 25 training points and a full covariance per class. B: 25 points in total (13 + 12) and one pooled
-    covariance. Means 0 and 1 in every coordinate, unit variances (the papers leave these open; found by fit).
+    covariance. Means 0 and 1 in every coordinate, unit variances (the papers leave these open; found by fit). C, to the
+    letter: 25 points per class, and the variance of each dimension by itself.
     """
-    if reading not in ("A", "B"):
-        raise ValueError(f"reading: {reading!r} is neither 'A' nor 'B'")
-    sizes = (25, 25) if reading == "A" else (13, 12)
+    if reading not in ("A", "B", "C"):
+        raise ValueError(f"reading: {reading!r} is none of 'A', 'B' and 'C'")
+    sizes = (13, 12) if reading == "B" else (25, 25)
     train = [generator.standard_normal((size, 10)) + label for label, size in enumerate(sizes)]
     means = tuple(part.mean(axis=0) for part in train)
     squares = [(part - mean).T @ (part - mean) for part, mean in zip(train, means, strict=True)]
     if reading == "A":
         scales = tuple(square / (size - 1) for square, size in zip(squares, sizes, strict=True))
+    elif reading == "C":
+        scales = tuple(np.diag(np.diag(square)) / (size - 1) for square, size in zip(squares, sizes, strict=True))
     else:
         scales = (sum(squares) / (sum(sizes) - 2),) * 2
     y = np.repeat([0, 1], test)

@@ -5,14 +5,28 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 import papers
-from papers import Options, _page, cq, rp
+from papers import Options, _page, _readme, cq, rp
 from papers.__main__ import main
-from papers._rows import IDENTITY, KINDS, VERDICTS, Section, claim, identity, printed, tally, tolerances
+from papers._rows import (
+    EVIDENCE,
+    IDENTITY,
+    KINDS,
+    VERDICTS,
+    Section,
+    claim,
+    fitted,
+    identity,
+    printed,
+    shown,
+    tally,
+    tolerances,
+)
 
 NAMES = ("index.html", "rows.csv")
 
@@ -43,7 +57,11 @@ def test_command_writes_stable_pages_that_need_no_other_file(tmp_path):
     assert text.count("<svg") == 4
     assert not re.findall(r"<script|src=|<link|@import", text)
     assert 'href="hb17.html"' in first["index.html"].decode()
-    assert first["rows.csv"].decode().startswith("key,section,kind,item,paper,computed,value,verdict,tolerance,note\n")
+    assert (
+        first["rows.csv"]
+        .decode()
+        .startswith("key,section,kind,item,paper,computed,value,verdict,tolerance,note,evidence\n")
+    )
     assert run("HB17", "-o", target).exit_code == 0
     assert {path.name: path.read_bytes() for path in target.iterdir()} == first
 
@@ -76,7 +94,7 @@ def test_command_fails_when_a_number_differs_without_a_reason(tmp_path, monkeypa
 def test_an_identity_prints_no_number_as_the_papers_and_has_its_own_count(hb17):
     rows = [row for section in hb17.sections for row in section.rows]
     identities = [row for row in rows if row.kind == "identity"]
-    assert len(identities) == tally(hb17.sections)[IDENTITY] == 6
+    assert len(identities) == tally(hb17.sections)[IDENTITY] == 7
     assert all(row.paper == "–" for row in identities)
     assert all(any(c.isdigit() for c in row.paper) for row in rows if row.kind == "number")
 
@@ -139,3 +157,45 @@ def test_a_paper_is_added_by_one_file(tmp_path, monkeypatch):
     assert run("X99", "-o", tmp_path / "out").exit_code == 0
     assert "A new paper" in (tmp_path / "out" / "x99.html").read_text()
     assert "a definition" in (tmp_path / "out" / "index.html").read_text()
+
+
+def test_readme_lists_every_numbered_item_with_a_row_and_a_place():
+    text = (Path(papers.__file__).parent / "README.md").read_text(encoding="utf-8")
+    for key in papers.KEYS:
+        section = text.partition(f"## {key}\n")[2].partition("\n## ")[0]
+        lines = [line for line in section.splitlines() if line.startswith("| **")]
+        assert [line.split("**")[1] for line in lines] == list(papers.module(key).NUMBERED)
+        assert not [line for line in lines if "| missing |" in line or "|  |" in line]
+        assert papers.module(key).NOT_REPRODUCED == {}
+    assert "open" in EVIDENCE
+    assert not [line for line in text.splitlines() if line.endswith("| open |")]
+
+
+def test_readme_is_made_from_the_rows(hb17):
+    text = _readme.text([hb17])
+    line = next(line for line in text.splitlines() if line.startswith("| **equation 15**"))
+    assert "`normalized_mutual_information`" in line
+    assert "| 0.530 | paper's number |" in line
+    assert text.count("\n| Table 1: ") == 12
+
+
+def test_every_row_says_what_it_is_evidence_of():
+    chosen = fitted(printed("a", "0.5", 0.5), "the seed")
+    assert (chosen.verdict, chosen.evidence, chosen.note) == ("fitted", "fitted", "fitted: the seed")
+    assert fitted(printed("a", "0.5", 0.9), "the seed").verdict == "differs"
+    rows = [
+        printed("a", "1", 1.0),
+        identity("b", 1.0, 1.0),
+        shown("c", "1"),
+        claim("d", "no", False, "yes", "misprint: no"),
+    ]
+    lost = claim("e", "1", False, "2", "the outputs were not published")
+    kinds = [row.evidence for row in [*rows, lost, claim("f", "no", False, "yes")]]
+    assert kinds == ["paper's number", "identity", "ours", "misprint", "ours", "open"]
+    assert set(kinds) | {"fitted"} == set(EVIDENCE)
+
+
+def test_readme_needs_all_papers():
+    ran = run("HB17", "--readme")
+    assert ran.exit_code == 2
+    assert "leave out the KEYS" in ran.output
