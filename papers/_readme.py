@@ -41,6 +41,16 @@ PLACES = {  # of what is no function with an equation of its own: sections by th
     },
 }
 
+EQUATIONS = {  # that no function carries alone
+    "N17": {
+        "(3)": "posterior",
+        "(4)": "posterior",
+        "(5)": "geometric_accuracy",
+        "(7)": "scales",
+        "(11)": "risk_from_coupling",
+    }
+}
+
 HEAD = """# The five papers, item by item
 
 Written by `python -m papers --readme`; `make papers` draws the pages. Every numbered equation, table, figure and
@@ -130,6 +140,7 @@ def _place(key: str, section: Section, row: Row, label: str = "") -> str:
     wanted = label or row.item
     equations = {*re.findall(r"\([A\d.]+\)", wanted), *(f"equation {n}" for n in re.findall(r"equation (\d+)", wanted))}
     found = [name for name, one in CARRIES.items() if one.paper == key and equations & _equations(one.equation)]
+    found += [name for equation, name in EQUATIONS.get(key, {}).items() if equation in equations]
     if found:
         return ", ".join(f"`{name}`" for name in found)
     places = PLACES.get(key, {})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -34,21 +34,34 @@ class Simulation:
     fixed: bool = False  # a table of the paper, always the same n rows
 
 
-def simulate(name: str, n: int | None = None, *, seed: int = 0) -> Forecasts:
-    """Return n rows drawn from the source `name`; equal seeds give equal rows."""
+OWN = "n17"  # the source that takes parameters
+
+
+def simulate(name: str, n: int | None = None, *, seed: int = 0, **parameters: Any) -> Forecasts:
+    """Return n rows drawn from the source `name`; equal seeds give equal rows.
+
+    "n17" takes the parameters of `OwnSource`, and its forecasts have the known posterior as `ideal`.
+
+    >>> f = simulate("n17", 3, kappa=0.2, dimension=4, training=25)
+    >>> f.matrix.shape, f.ideal.shape
+    ((3, 2), (3, 2))
+    """
     if name not in SIMULATIONS:
         from difflib import get_close_matches
 
         near = get_close_matches(name, SIMULATIONS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else "`veracity simulate --list` prints all names"
         raise ValueError(f"name: no simulation {name!r}; {hint}")
+    if parameters and name != OWN:
+        raise ValueError(f"{next(iter(parameters))}: {name} has its own\n  only {OWN} takes parameters")
     source = SIMULATIONS[name]
     rows = source.n if n is None else n
     if rows < 1:
         raise ValueError(f"n: {n!r} rows; give at least 1")
     if source.fixed and rows != source.n:
         raise ValueError(f"n: {name} is a table of {source.n} rows, not {n}; leave n out")
-    return source.draw(rows, np.random.default_rng(seed))
+    draw = OwnSource(**parameters).draw if name == OWN else source.draw
+    return draw(rows, np.random.default_rng(seed))
 
 
 # ---- N17 Figs 2–7: two classes on a line ----------------------------------------------------------------------------
@@ -174,6 +187,89 @@ def _few_points(n: int, generator: Generator, *, reading: str, tail: str, d: int
     return _from_log_odds(fitted.log_odds(fitted.distances(x), tail, d)[:n], y[:n])
 
 
+# ---- the same with own parameters -----------------------------------------------------------------------------------
+
+DISTANCE = 2.0  # between the classes of the source, in every dimension
+
+
+@dataclass(frozen=True)
+class OwnSource:
+    """Two coupled Gaussians at 0 and 2 with unit scale, and a model of them that errs as it is told to.
+
+    kappa        coupling of the source; model_kappa that of the model, by default the same
+    mean         of the model's second class, in every dimension; the source has 2
+    variance     of the model's second class, the square of its scale; the source has 1
+    amplitude    factor on the model's density of the second class
+    training     points of each class from which the model takes its means and covariances instead
+    """
+
+    kappa: float = 0.5
+    model_kappa: float | None = None
+    mean: float = DISTANCE
+    variance: float = 1.0
+    amplitude: float = 1.0
+    dimension: int = 1
+    training: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("variance", "amplitude"):
+            if not 0.0 < getattr(self, name) < math.inf:
+                raise ValueError(f"{name}: {getattr(self, name):g} is not above 0\n  give a number such as 2")
+        if self.dimension < 1:
+            raise ValueError(f"dimension: {self.dimension} is not a whole number from 1")
+        for name, kappa in (("kappa", self.kappa), ("model_kappa", self._kappa)):
+            if not -1.0 / self.dimension < kappa < math.inf:
+                least = f"{-1.0 / self.dimension:.4g}"
+                what = f"{name}: {kappa:g} has no density in {self.dimension} dimensions"
+                raise ValueError(f"{what}\n  give a number above {least}")
+        if self.training is None:
+            return
+        if (self.mean, self.variance) != (DISTANCE, 1.0):
+            raise ValueError("training: mean and variance are estimated from it\n  leave them out, or training")
+        if self.training < self.dimension + 2:
+            what = f"training: {self.training} points have no covariance of {self.dimension} dimensions"
+            raise ValueError(f"{what}\n  give at least {self.dimension + 2}")
+        for name, kappa in (("kappa", self.kappa), ("model_kappa", self._kappa)):
+            if kappa >= 0.5:
+                what = f"{name}: {kappa:g} is without covariance, from which training takes the scale"
+                raise ValueError(f"{what}\n  give a number below 0.5, or leave training out")
+
+    @property
+    def _kappa(self) -> float:
+        return self.kappa if self.model_kappa is None else self.model_kappa
+
+    def draw(self, n: int, generator: Generator) -> Forecasts:
+        """Return the model's forecasts, with the posterior of the source as the ideal."""
+        source = [CoupledNormal(np.full(self.dimension, centre), 1.0, self.kappa) for centre in (0.0, DISTANCE)]
+        model = self._model(source, generator)
+        y = generator.integers(0, 2, n)
+        first, second = (np.asarray(density.rvs(n, generator)) for density in source)
+        x = np.where(y == 1, second, first) if self.dimension == 1 else np.where((y == 1)[:, None], second, first)
+        forecasts = _from_log_odds(_log_odds(model, x) + math.log(self.amplitude), y)
+        return replace(forecasts, ideal=_from_log_odds(_log_odds(source, x), y).matrix)
+
+    def _model(self, source: list[CoupledNormal], generator: Generator) -> list[CoupledNormal]:
+        centres, scales = (
+            (np.zeros(self.dimension), np.full(self.dimension, self.mean)),
+            (1.0, math.sqrt(self.variance)),
+        )
+        if self.training is None:
+            pairs: Any = zip(centres, scales, strict=True)
+        else:
+            drawn = [np.reshape(one.rvs(self.training, generator), (self.training, -1)) for one in source]
+            covariances = [np.atleast_2d(np.cov(points, rowvar=False)) for points in drawn]
+            # the covariance of a coupled Gaussian is its scale over 1 − 2κ
+            pairs = [(x.mean(axis=0), c * (1.0 - 2.0 * self._kappa)) for x, c in zip(drawn, covariances, strict=True)]
+        return [CoupledNormal(centre, scale, self._kappa) for centre, scale in pairs]
+
+
+def _log_odds(densities: list[CoupledNormal], x: Array) -> Array:
+    """Return ln of the odds for the second class; even odds where both densities are zero."""
+    first, second = (np.asarray(density.logpdf(x)) for density in densities)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isneginf(first) & np.isneginf(second), 0.0, second - first)
+
+
 # ---- calibrated classifiers, and sharper ones -----------------------------------------------------------------------
 
 
@@ -278,7 +374,10 @@ def _task(n: int, generator: Generator, *, k: int) -> Forecasts:
 
 
 def _all() -> dict[str, Simulation]:
-    named = {f"n17-{name}": Simulation(f"N17 {about}", 1000, case.draw) for name, (about, case) in EXAMPLES.items()}
+    named = {
+        OWN: Simulation("N17's two classes with own --kappa, --mean, …; the posterior as ideal", 1000, OwnSource().draw)
+    }
+    named |= {f"n17-{name}": Simulation(f"N17 {about}", 1000, case.draw) for name, (about, case) in EXAMPLES.items()}
     for reading in ("A", "B"):
         for tail, r in TAILS.items():
             for d in (2, 4, 6, 8, 10):

@@ -1,10 +1,13 @@
 """Simulations: named, seeded, written as files that can be assessed."""
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
 
 from veracity.cli import run
+from veracity.formulas.distributions import CoupledNormal
 from veracity.formulas.means import generalized_mean
 from veracity.simulate import EXAMPLES, SIMULATIONS, random_task, simulate, ten_dimensions
 
@@ -135,3 +138,75 @@ def test_the_command_lists_refuses_and_writes_to_standard_output(tmp_path, capfd
 
 def test_examples_cover_the_figures():
     assert {"matched", "mean-1", "mean-3", "variance-0.5", "variance-2", "tail-0", "tail-0.5"} <= set(EXAMPLES)
+
+
+# ---- own parameters -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("n17-matched", {}),
+        ("n17-mean-1", {"mean": 1.0}),
+        ("n17-variance-2", {"variance": 2.0}),
+        ("n17-amplitude-2", {"amplitude": 2.0}),
+        ("n17-tail-0", {"model_kappa": 0.0}),
+    ],
+)
+def test_own_parameters_give_the_papers_sources(name, parameters):
+    """The means of 40,000 rows of either agree within four standard errors."""
+    one, other = (simulate(name, 40_000, seed=1).realised, simulate("n17", 40_000, seed=2, **parameters).realised)
+    gap = np.log(np.maximum(one, 0.01)).mean() - np.log(np.maximum(other, 0.01)).mean()
+    assert abs(gap) < 4 * np.log(np.maximum(one, 0.01)).std() * np.sqrt(2 / 40_000)
+
+
+def test_the_ideal_of_own_parameters_is_the_posterior_by_scipy():
+    from scipy import stats
+
+    f = simulate("n17", 500, seed=3, kappa=0.25, dimension=3, training=20)
+    again = np.random.default_rng(3)
+    drawn = [stats.multivariate_t(np.full(3, centre), np.eye(3), df=4) for centre in (0.0, 2.0)]
+    assert f.ideal.shape == (500, 2)
+    assert f.matrix.shape == (500, 2)
+    # The rows are those of the generator: training, classes, then points of both classes.
+    source = [CoupledNormal(np.full(3, centre), 1.0, 0.25) for centre in (0.0, 2.0)]
+    train = [one.rvs(20, again) for one in source]
+    y = again.integers(0, 2, 500)
+    points = [one.rvs(500, again) for one in source]
+    x = np.where((y == 1)[:, None], points[1], points[0])
+    odds = np.exp(drawn[1].logpdf(x) - drawn[0].logpdf(x))
+    np.testing.assert_allclose(f.ideal[:, 1], odds / (1 + odds), rtol=1e-9)
+    model = [stats.multivariate_t(t.mean(axis=0), np.cov(t, rowvar=False) / 2, df=4) for t in train]
+    odds = np.exp(model[1].logpdf(x) - model[0].logpdf(x))
+    np.testing.assert_allclose(f.matrix[:, 1], odds / (1 + odds), rtol=1e-9)
+
+
+def test_own_parameters_are_written_with_their_ideal(tmp_path, capsys):
+    path = tmp_path / "own.csv"
+    assert run(["simulate", "n17", "--kappa", "0.2", "--mean", "1", "-n", "400", "-o", str(path)]) == 0
+    assert "--proba 'p_*' --ideal 'ideal_*'" in capsys.readouterr().err
+    f = simulate("n17", 400, kappa=0.2, mean=1.0)
+    frame = pl.read_csv(path)
+    np.testing.assert_allclose(frame["ideal_1"].to_numpy(), f.ideal[:, 1], rtol=1e-12)
+    assert run(["assess", str(path), "--proba", "p_*", "--ideal", "ideal_*", "--quiet"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        (
+            "n17",
+            {"kappa": -0.5, "dimension": 2},
+            "kappa: -0.5 has no density in 2 dimensions\n  give a number above -0.5",
+        ),
+        ("n17", {"kappa": 0.5, "training": 25}, "kappa: 0.5 is without covariance"),
+        ("n17", {"kappa": 0.1, "dimension": 5, "training": 6}, "training: 6 points have no covariance of 5 dimensions"),
+        ("n17", {"kappa": 0.1, "mean": 1.0, "training": 25}, "training: mean and variance are estimated from it"),
+        ("n17", {"variance": 0.0}, "variance: 0 is not above 0"),
+        ("n17", {"dimension": 0}, "dimension: 0 is not a whole number from 1"),
+        ("n17-mean-1", {"kappa": 0.1}, "kappa: n17-mean-1 has its own\n  only n17 takes parameters"),
+    ],
+)
+def test_bad_parameters_are_refused_with_a_remedy(name, parameters, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        simulate(name, 50, **parameters)
