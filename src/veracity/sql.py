@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from veracity.inputs.events import event_of
+from veracity.inputs.names import first_line
 from veracity.kernels.grid import FINE, grid
 from veracity.options import canonical
 from veracity.state.from_cells import CellCounts
@@ -191,8 +192,9 @@ def columns(connection: Any, table: str, dialect: str) -> list[str]:
             return list(connection.sql(text).columns)
         return [column[0] for column in connection.execute(text).description]
     except Exception as problem:  # each package has errors of its own
-        why = str(problem).partition("\n")[0]
-        raise ValueError(f"{table}: cannot be read ({why})\n  give the name of a table or view") from None
+        raise ValueError(
+            f"{table}: cannot be read ({first_line(problem)})\n  give the name of a table or view"
+        ) from None
 
 
 def _require_columns(connection: Any, table: str, wanted: Sequence[str], dialect: str) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from veracity.extras import extras
-from veracity.inputs import Forecasts, check
+from veracity.inputs import Forecasts, Names, check
+from veracity.inputs.names import first_line
 from veracity.records.reading import Reading
 from veracity.results.assess import assessment
 from veracity.results.assessment import Assessment
@@ -92,12 +93,12 @@ class Assess(Metric):  # type: ignore[misc, unused-ignore]
             )
         if not len(y):
             return
-        checked = Forecasts(p, y.astype(np.int64), tuple(self.labels))
+        checked = Forecasts(p, y.astype(np.int64), tuple(self.labels), names=Names(forecast="preds"))
         try:
             check(checked)  # a bad value belongs to its batch, not to the end of the epoch
         except ValueError as problem:
-            first = str(problem).splitlines()[0].replace("y_proba", "preds")
-            raise ValueError(f"{first}\n  give probabilities; if these are logits:  Assess(…, logits=True)") from None
+            remedy = "give probabilities; if these are logits:  Assess(…, logits=True)"
+            raise ValueError(f"{first_line(problem)}\n  {remedy}") from None
         self._buffer.append((p, checked.observed))
         self._rows += len(y)
         if self._rows >= min(BUFFERED, max(MOST_ENTRIES // self.num_classes, 1)):

@@ -29,7 +29,8 @@ FIELDS = {
 }
 FIELDS |= {"title", "caption", "parameters", "reading", "label", "describe", "one_line", "note", "notes"}
 SAFE = {"clean", "clean_lines", "inert", "natural"}  # of `words.text`: they make any text safe to print
-LEFT = {"cli/__init__.py": 2, "measures.py": 1}  # folders put into commands, lines made safe; "…" of a label filled
+# Folders put into commands, lines made safe; "…" of a label filled; parameters of a function.
+LEFT = {"cli/__init__.py": 2, "measures.py": 1, "sklearn/recalibrated.py": 1}
 NAMES = {"message", "sentence", "reason", "remark", "refusal", "why"}
 
 
