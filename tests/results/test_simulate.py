@@ -73,8 +73,8 @@ def test_reading_b_pools_the_covariance():
     fitted, x, y = ten_dimensions(np.random.default_rng(0), "B", 10)
     assert fitted.scales[0] is fitted.scales[1]
     assert (x.shape, y.shape) == ((20, 10), (20,))
-    with pytest.raises(ValueError, match="reading: 'C'"):
-        ten_dimensions(np.random.default_rng(0), "C")
+    with pytest.raises(ValueError, match="reading: 'D'"):
+        ten_dimensions(np.random.default_rng(0), "D")
 
 
 def test_distances_of_nested_features_agree_with_the_density():
