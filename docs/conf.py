@@ -52,4 +52,4 @@ html_math_renderer = "mathml"
 numpydoc_show_class_members = False
 autodoc_typehints = "none"
 nitpicky = False
-suppress_warnings = ["mystnb.unknown_mime_type"]
+suppress_warnings = ["mystnb.unknown_mime_type", "misc.highlighting_failure"]  # a shell command over two lines
