@@ -133,7 +133,7 @@ def test_shell_completes_commands_and_options() -> None:
             ["--quiet", "e.csv", "--cut", "0,4", "--json", "x.json", "--no-header", "--level", "0.9"],
             "--cut --no-header",
         ),
-        (["--group", "g", "--cluster", "c", "--id", "i", "--", "-e.csv"], "--id"),
+        (["--group", "g", "--cluster", "c", "--id", "i", "--", "-e.csv"], "--cluster --id"),
     ],
 )
 def test_the_options_that_say_how_the_input_is_read_are_kept_as_they_were_written(
