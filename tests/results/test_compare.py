@@ -417,3 +417,27 @@ def test_reference_numbers_of_the_recession_forecasts(shared: Path) -> None:
     assert independent.value == pytest.approx(-0.1404077242, abs=5e-11)
     assert independent.z == pytest.approx(-2.8546606427, abs=5e-11)
     assert lagged.z == pytest.approx(-2.2291641682, abs=5e-11)
+
+
+def test_only_models_that_are_clearly_worse_are_said_to_be_beaten() -> None:
+    """A model of a lower tier may differ from the best one by chance: its difference varies more."""
+    unclear = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(0, 2, 178)
+        y = (rng.random(178) < 1 / (1 + np.exp(-x))).astype(int)
+        odds = {
+            "good": x,
+            "blur": x + rng.normal(0, 0.5, 178),
+            "bad": 0.4 * x,
+            "wild": 1.6 * x + rng.normal(0, 1.5, 178),
+        }
+        c = vc.compare(y, {name: 1 / (1 + np.exp(-z)) for name, z in odds.items()})
+        best = c.ranking("log")[0][0]
+        beaten = " ".join(str(c).partition("beats")[2].partition("(log loss)")[0].partition("ties with")[0].split())
+        for d in c.differences("log"):
+            other = d.b if d.a == best else d.a
+            if best in (d.a, d.b) and d.p_adjusted is not None and d.p_adjusted >= 0.05:
+                unclear += 1
+                assert f"{other} by" not in beaten
+    assert unclear > 5

@@ -89,8 +89,11 @@ def ranking(record: ComparisonRecord, level: float) -> Said:
         return _against_reference(record, rule, level)
     best, *tied = record.ranking[rule][0]
     beaten = [name for tier in record.ranking[rule][1:] for name in tier]
-    known = {name: difference(record, best, name, rule) for name in (*tied, *beaten)}
-    won = {name: d for name, d in known.items() if name in beaten and d is not None and math.isfinite(d.value)}
+    known = {name: difference(record, best, name, rule) for name in beaten}
+    won = {name: d for name, d in known.items() if d is not None and math.isfinite(d.value)}
+    by_chance = [name for name, d in won.items() if d.p_adjusted is not None and d.p_adjusted >= 1.0 - level]
+    won = {name: d for name, d in won.items() if name not in by_chance}  # of a lower tier, and yet not clearly worse
+    tied += by_chance
     if not won:
         return _tie(record, best, tied, rule)
     named = [f"{name} by {amount(d)}" for name, d in list(won.items())[:MOST_NAMED]]
