@@ -122,6 +122,8 @@ def test_a_written_per_cent_sign_is_a_unit(sign: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(f.positive, P, rtol=0, atol=1e-15)
     np.testing.assert_array_equal(f.outcomes, WANT)
     assert [x.code for x in f.findings] == ["percent_signs"]
+    with pytest.raises(ValueError, match="divide by 100 again"):  # not silently, a hundred times too small
+        read(path, ReadOptions(scale="percent"))
 
 
 @pytest.mark.parametrize("word", ["", "NA", "N/A", "#N/A", "NaN", "null", "None", ".", "-", "#DIV/0!", "#VALUE!"])

@@ -77,6 +77,10 @@ def _recognised(table: Table, options: ReadOptions, model: str) -> Layout:
             file=table.names().file,
         )
     percent = [c for c in found.columns if "percent" in table.kinds.get(c, "")]
+    if percent and options.scale == "percent":
+        given = "--scale percent" if table.style == "file" else "scale='percent'"
+        signs = f"`{percent[0]}` is written with % signs, which are read as such: {given} would divide by 100 again."
+        raise columns.refuse(signs, otherwise=f"leave {given} out")
     if percent:
         count = sum(table.sample[c].count() for c in percent)
         found = replace(found, findings=(*found.findings, of_input.PercentSigns(count)))
