@@ -63,6 +63,8 @@ def _recognised(table: Table, options: ReadOptions, model: str) -> Layout:
     if by_event:
         options = replace(options, group=tuple(name for name in options.group if name != "event"))
     columns = Columns(table, options, model)
+    if not (options.proba or options.positive_proba):
+        _refuse_second_division(columns, [c for c in table.columns if "percent" in table.kinds.get(c, "")])
     found = _match(columns) if options.labelled else unlabelled.match(columns)
     refuse_without_effect(columns, found)
     if by_event and not found.stacked:
@@ -77,14 +79,19 @@ def _recognised(table: Table, options: ReadOptions, model: str) -> Layout:
             file=table.names().file,
         )
     percent = [c for c in found.columns if "percent" in table.kinds.get(c, "")]
-    if percent and options.scale == "percent":
-        given = "--scale percent" if table.style == "file" else "scale='percent'"
-        signs = f"`{percent[0]}` is written with % signs, which are read as such: {given} would divide by 100 again."
-        raise columns.refuse(signs, otherwise=f"leave {given} out")
+    _refuse_second_division(columns, percent)
     if percent:
         count = sum(table.sample[c].count() for c in percent)
         found = replace(found, findings=(*found.findings, of_input.PercentSigns(count)))
     return replace(found, files=(table.name,), format=table.format, rows=table.rows if table.counted else 0)
+
+
+def _refuse_second_division(columns: Columns, written: Sequence[str]) -> None:
+    """Refuse --scale percent for columns written with % signs, which are divided by 100 as they are read."""
+    if written and columns.options.scale == "percent":
+        given = "--scale percent" if columns.table.style == "file" else "scale='percent'"
+        signs = f"`{written[0]}` is written with % signs, which are read as such: {given} would divide by 100 again."
+        raise columns.refuse(signs, otherwise=f"leave {given} out")
 
 
 def _match(columns: Columns) -> Layout:
