@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import nbformat
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
@@ -67,15 +68,13 @@ def _command(command: click.Command, words: list[str]) -> str:
         for name, inner in sorted(command.commands.items()):
             parts.append(f"## {' '.join([*words, name])}\n\n" + _command(inner, [*words, name]))
         return "\n\n".join(parts) + "\n"
-    context = click.Context(command, info_name=words[-1], parent=click.Context(Commands(), info_name=words[0]))
-    shown = [_help(command, context, words, flag) for flag in ("--help", "--help-all")]
-    parts = [f"```text\n{shown[0]}\n```"]
-    if shown[1] != shown[0]:
-        parts.append(f"{'#' * len(words)} Every option\n\n```text\n{shown[1]}\n```")
+    parts = [f"```text\n{_help(words, '--help')}\n```"]
+    if any("--help-all" in option.opts for option in command.params):
+        parts.append(f"{'#' * len(words)} Every option\n\n```text\n{_help(words, '--help-all')}\n```")
     return "\n\n".join(parts) + "\n"
 
 
-def _help(command: click.Command, context: click.Context, words: list[str], flag: str) -> str:
+def _help(words: list[str], flag: str) -> str:
     from click.testing import CliRunner
 
     result = CliRunner(env={"COLUMNS": "96"}).invoke(Commands(), [*words[1:], flag], prog_name="veracity")
@@ -144,8 +143,13 @@ def list_fields(_app: Sphinx, _what: str, _name: str, _thing: object, _options: 
 
 # -- Markdown beside every page, and the list of them ----------------------------------------------------------------
 
+MEMBER = re.compile(r"^\.\. auto(?:function|class|exception):: (\S+)$", flags=re.M)
+FENCE = re.compile(r"```\{eval-rst\}\n(.*?)```", flags=re.S)
+INCLUDED = re.compile(r"```\{(?:literalinclude|include)\} (\S+)\n(.*?)```", flags=re.S)
+
 
 def write_markdown(app: Sphinx, problem: Exception | None) -> None:
+    """Write every page as Markdown too, with the output of its cells and the texts that it includes."""
     if problem is not None or app.builder.name != "html":
         return
     out = Path(app.outdir)
@@ -154,11 +158,52 @@ def write_markdown(app: Sphinx, problem: Exception | None) -> None:
         source = Path(app.env.doc2path(name))
         target = out / f"{name}.md"
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
+        executed = out.parent / "jupyter_execute" / f"{name}.ipynb"
+        text = with_outputs(executed) if executed.exists() else source.read_text(encoding="utf-8")
+        text = INCLUDED.sub(lambda found, folder=source.parent: _included(folder, found), text)
+        target.write_text(FENCE.sub(_described, text), encoding="utf-8")
         title = app.env.titles[name].astext()
         lines.append(f"- [{title}]({name}.md)")
+    shutil.copytree(HERE / "images", out / "images", dirs_exist_ok=True)
     (out / "llms.txt").write_text("\n".join(lines) + "\n")
     refuse_foreign_addresses(out)
+
+
+def with_outputs(notebook: Path) -> str:
+    """Return an executed page as Markdown: its text, its code, and what the code printed."""
+    parts = []
+    for cell in nbformat.read(notebook, as_version=4).cells:
+        if cell.cell_type != "code":
+            parts.append(cell.source)
+            continue
+        if "remove-input" not in cell.metadata.get("tags", []):
+            parts.append(f"```python\n{cell.source}\n```")
+        printed = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.outputs]
+        if any(printed) and "remove-output" not in cell.metadata.get("tags", []):
+            parts.append(f"```text\n{''.join(printed).rstrip()}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def _included(folder: Path, found: re.Match[str]) -> str:
+    text = (folder / found[1]).read_text(encoding="utf-8").rstrip()
+    return text if found[0].startswith("```{include}") else f"```\n{text}\n```"
+
+
+def _described(found: re.Match[str]) -> str:
+    """Return the names of a block of the reference with their signatures and docstrings."""
+    parts = []
+    for path in MEMBER.findall(found[1]):
+        thing = getattr(veracity, path.rpartition(".")[2])
+        try:
+            signature = str(inspect.signature(thing))
+        except ValueError:
+            signature = ""
+        parts.append(f"### {path}{signature}\n\n```text\n{inspect.getdoc(thing) or ''}\n```")
+        if inspect.isclass(thing):
+            for name, member in inspect.getmembers(thing, lambda m: inspect.isfunction(m) or isinstance(m, property)):
+                if not name.startswith("_") and (text := inspect.getdoc(member)):
+                    parts.append(f"- `{name}`: {text.splitlines()[0]}")
+    return "\n".join(parts) if parts else found[0]
 
 
 FOREIGN = re.compile(

@@ -27,6 +27,8 @@ html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
     "navbar_end": ["theme-switcher"],
+    "navbar_persistent": ["search-button"],
+    "collapse_navigation": True,
     "secondary_sidebar_items": [],
     "footer_start": ["copyright"],
     "footer_end": [],
