@@ -246,7 +246,7 @@ def test_every_output_at_once(forecasts: Path, capsys: pytest.CaptureFixture[str
         (["assess", "{file}", "--map", "magic"], "magic"),
         (["assess", "{file}", "--preset", "X"], "preset"),
         (["assess", "{file}", "--time", "date"], "no column `date`"),
-        (["assess", "{file}", "--threshold", "0.5"], "--threshold"),  # options of later work are unknown
+        (["assess", "{file}", "--threshold", "1.5"], "--threshold"),
         (["assess"], "FILE"),
         (["asses", "{file}"], "did you mean `assess`"),
         (["{file}"], "veracity assess"),

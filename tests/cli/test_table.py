@@ -302,7 +302,7 @@ def test_bad_table_files_are_refused_with_their_message(say, text):
 
 def test_other_kinds_of_file(say):
     Path("t.xlsx").write_bytes(b"PK\x03\x04rest")
-    assert "save the sheet as CSV" in say("t.xlsx")[2]
+    assert "its sheet as CSV" in say("t.xlsx")[2]
     Path("t.parquet").write_bytes(b"PAR1rest")
     assert "damaged, cut short" in say("t.parquet")[2]
 

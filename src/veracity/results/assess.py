@@ -277,8 +277,13 @@ def assess(
 
 def event_of_many(y_proba: Any, pos_label: Any) -> str | None:
     """Return the class to decide about where there are more than two; None where there are two, or none is named."""
-    shape: tuple[int, ...] = () if y_proba is None else np.shape(y_proba)
-    return canonical(pos_label) if pos_label is not None and len(shape) == 2 and shape[1] > 2 else None
+    if pos_label is None or y_proba is None:
+        return None
+    try:
+        shape = np.shape(y_proba)
+    except (ValueError, TypeError, RuntimeError):  # no array: reading it will raise the error
+        return None
+    return canonical(pos_label) if len(shape) == 2 and shape[1] > 2 else None
 
 
 def _refuse_swapped_parts(tally: Tally) -> None:
