@@ -91,8 +91,7 @@ def by_passes(monkeypatch: pytest.MonkeyPatch, small_batches: Callable[[int], No
 
     def cut() -> None:
         small_batches(64)
-        for module in ("rows", "tally"):
-            monkeypatch.setattr(f"veracity.state.{module}.MOST_ROWS", 100)
+        monkeypatch.setattr("veracity.state.rows.MOST_ROWS", 100)
 
     return cut
 

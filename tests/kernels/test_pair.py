@@ -154,7 +154,6 @@ def test_rows_of_two_classes_are_kept_while_they_fit_and_are_cells_beyond(monkey
     p, y = smooth()
     monkeypatch.setattr(native, "PAIRED", 1)
     monkeypatch.setattr("veracity.state.rows.MOST_ROWS", 1000)
-    monkeypatch.setattr("veracity.state.tally.MOST_ROWS", 1000)
 
     def streamed(rows):
         running = RunningTally()
