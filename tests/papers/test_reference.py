@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import veracity as vc
+from veracity.formulas.decisions import half_score
+from veracity.formulas.rules import rule
 from veracity.inputs import Forecasts
 from veracity.read import ReadOptions, read
 
@@ -85,6 +87,19 @@ def test_scores_equal_the_published_reference(
         assert found[name] == pytest.approx(want[name], rel=1e-9, abs=1e-9), name
     if "base_rate" in want:
         assert float(f.prior[1]) == pytest.approx(want["base_rate"], abs=1e-9)
+
+
+@pytest.mark.parametrize(("file", "options", "model", "key"), CASES, ids=KEYS)
+def test_halves_of_all_classes_add_to_the_score_of_real_forecasts(
+    shared: Path, file: str, options: dict[str, Any], model: str, key: str
+) -> None:
+    f = forecasts(shared, file, options, model)
+    p, y = np.asarray(f.matrix[:2000], dtype=np.float64), f.outcomes[:2000]
+    for r in (-0.9, -2 / 3, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0):
+        score = rule(r).score(p, y)
+        of_halves = half_score(p, np.arange(f.k) == y[:, None], r).sum(axis=1)
+        wrong = np.abs(p.sum(axis=1) - 1.0)  # rows that were rounded do not sum to one, which the identity needs
+        np.testing.assert_allclose(of_halves, score, rtol=1e-12, atol=1e-12 + 4.0 * float(wrong.max()))
 
 
 def halves(terms: Any) -> dict[str, float]:
