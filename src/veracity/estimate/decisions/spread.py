@@ -18,6 +18,7 @@ from veracity.state.tally import Tally
 from veracity.types import Array, Floats
 
 DRAWS = 2_000  # of a band: its half-width varies by 2 %
+ROUNDING = 1e-12  # of the largest variance: what is below comes from rounding, and its root would show at 1e-8
 AT_ONCE = 1 << 12  # times whose cosines are computed together
 
 
@@ -143,7 +144,8 @@ def largest_deviation(
     if not some.any():
         return 0.0
     values, vectors = np.linalg.eigh(covariance[np.ix_(some, some)])
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # the symmetric one: no sign is arbitrary
+    values = np.where(values > ROUNDING * values[-1], values, 0.0)
+    root = (vectors * np.sqrt(values)) @ vectors.T  # the symmetric one: no sign is arbitrary
     rng = np.random.default_rng(seed)
     draws = rng.standard_normal((DRAWS, int(some.sum()))) @ root
     if math.isfinite(df):
