@@ -261,12 +261,6 @@ BAD: dict[str, tuple[Any, ...]] = {
         {"order": "a,b"},
         "x.csv: the order a,b does not name each class once: the classes are a b c.\n  --order a,b,c",
     ),
-    "event among three classes": (
-        "x.csv",
-        WIDE,
-        {"positive": "a"},
-        "x.csv: --positive a has no effect: there are 3 classes.\n  one class against the others:  --versus-rest a",
-    ),
     "weights neither column nor file": (
         "x.csv",
         "y,p\n" + ROWS,

@@ -21,6 +21,12 @@ from veracity.words import BAD, NOTICE, count, value
 
 MOST_MODELS = 6  # with a part of their own: the best and the worst by log loss
 MOST_WHOLE = 3  # models with every picture; more have the essential ones, so that the page stays small
+LONG = (
+    "decision_curve",
+    "smooth_calibration",
+    "risk_coverage",
+    "confidence_histogram",
+)  # many points: not thrice on a page
 ESSENTIAL = (plots.FIRST, "loss_ladder", "groups", "surprises")
 MOST_SIDE_BY_SIDE = 20
 MOST_CURVES = 6  # as many as there are colours
@@ -97,7 +103,9 @@ def each_model(result: Assessments | Comparison) -> list[Block]:
     """Return the risk profiles, and a part for each of the best and worst models."""
     models = ranked(result)
     chosen = _shown(models, MOST_MODELS)
-    charts = None if len(chosen) <= MOST_WHOLE else ESSENTIAL
+    charts: Sequence[str] | None = None if len(chosen) <= MOST_WHOLE else ESSENTIAL
+    if len(chosen) == MOST_WHOLE:
+        charts = [name for name in plots.names("assessment") if name not in LONG]
     profile = Chart("risk_profile", Assessments(dict(_shown(models, MOST_CURVES))))
     each = (Details(name, tuple(one_model.answer(a, charts))) for name, a in chosen)
     return [Details("Risk profile", (profile,)), *each]
