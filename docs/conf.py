@@ -10,7 +10,7 @@ import veracity
 
 sys.path.insert(0, str(Path(__file__).parent))
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # `veracity` in cells
-os.environ |= {"COLUMNS": "84", "TERM": "dumb"}  # as wide as the page, without progress bars
+os.environ |= {"COLUMNS": "84", "TERM": "dumb", "NO_COLOR": "1"}  # as wide as the page, no bars, no colours
 
 project = "veracity"
 author = "the veracity authors"
