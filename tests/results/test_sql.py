@@ -8,6 +8,8 @@ import pwd
 import shutil
 import sqlite3
 import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -54,20 +56,18 @@ def sqlite_connection() -> Any:
 
 
 @pytest.fixture(scope="module")
-def postgres_connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A server of our own: Debian's package, without a network, in a folder of the test."""
+def postgres_connection() -> Iterator[Any]:
+    """A server of our own: Debian's package, without a network, in a folder that its user can reach."""
     found = sorted(glob.glob("/usr/lib/postgresql/*/bin/pg_ctl"))
     if not found:
         pytest.skip("postgresql absent")
     psycopg = pytest.importorskip("psycopg")
     programs = Path(found[-1]).parent
-    folder = Path(tmp_path_factory.mktemp("pg"))
+    folder = Path(tempfile.mkdtemp(prefix="pg"))
     as_user: list[str] = []
     if os.getuid() == 0:  # the server refuses to run as root
         user = pwd.getpwnam("postgres")
         as_user = ["setpriv", "--reuid", str(user.pw_uid), "--regid", str(user.pw_gid), "--clear-groups"]
-        for path in (folder, *folder.parents[:2]):
-            os.chmod(path, 0o755)
         os.chown(folder, user.pw_uid, user.pw_gid)
     data = folder / "data"
     how: dict[str, Any] = {"check": True, "capture_output": True, "cwd": folder}
@@ -126,7 +126,8 @@ def test_cells_of_a_database_are_those_of_the_rows(database: str, request: pytes
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_cells_of_spark_are_those_of_the_rows(java: str) -> None:
+def test_cells_of_spark_are_those_of_the_rows(java: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)  # of the session, which later tests of this process take over
     pyspark = pytest.importorskip("pyspark.sql")
     builder = pyspark.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     session = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()

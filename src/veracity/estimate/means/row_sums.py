@@ -54,7 +54,7 @@ def log_power_mean(weight: Floats, sums: Floats, r: float) -> float:
     >>> p = np.array([0.5, 0.5001, 0.9])
     >>> sums = np.array([p, np.log(p), p ** (-2 / 3)])
     >>> cells = np.add.reduceat(sums, [0, 2], axis=1)
-    >>> abs(log_power_mean(np.array([2.0, 1.0]), cells, -0.5) - np.log((p**-0.5).mean()) / -0.5) < 1e-14
+    >>> bool(abs(log_power_mean(np.array([2.0, 1.0]), cells, -0.5) - np.log((p**-0.5).mean()) / -0.5) < 1e-14)
     True
     """
     share, log = weight / weight.sum(), sums[1] / weight
