@@ -20,7 +20,7 @@ from bench import row
 from veracity.calibrators import adjust
 from veracity.estimate.calibration.remedies import remedies
 from veracity.estimate.loss.decomposition import decomposition
-from veracity.estimate.loss.ladder import losses
+from veracity.estimate.loss.losses import losses
 from veracity.estimate.loss.recalibration import Recalibration, recalibration
 from veracity.formulas.rules import rule as rule_of
 from veracity.inputs import Forecasts

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bench import row
 from bench._truth import draw, stated, truth
 from veracity import Assessment, assess
-from veracity.words.calibration import sentences
+from veracity.words.verdict import sentences
 
 Floats = NDArray[np.float64]
 CASES: list[tuple[str, str, float, int]] = [

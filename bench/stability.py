@@ -18,7 +18,7 @@ import numpy as np
 import veracity as vc
 from bench import row
 from bench._truth import draw, pair, softmax, truth
-from veracity.estimate.calibration.repeated import repeated_rows
+from veracity.estimate.calibration.repeated_rows import repeated_rows
 from veracity.estimate.groups_and_time.groups import calibration
 from veracity.estimate.groups_and_time.windows import drifts
 from veracity.inputs import prepare

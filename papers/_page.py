@@ -57,8 +57,9 @@ def svg(chart: Any) -> str:
     """Return the chart as SVG text, in the light theme of the report."""
     import vl_convert
 
-    small = {"axisX": {"tickCount": 5}, "title": _style.LIGHT["title"] | {"fontSize": 11}}  # panels are narrow
-    spec = chart.to_dict() | {"config": _style.LIGHT | {"background": "#ffffff"} | small}
+    light = _style.THEMES["light"]
+    small = {"axisX": {"tickCount": 5}, "title": light["title"] | {"fontSize": 11}}  # panels are narrow
+    spec = chart.to_dict() | {"config": light | {"background": "#ffffff"} | small}
     text: str = vl_convert.vegalite_to_svg(spec)
     return text
 

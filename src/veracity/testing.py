@@ -10,9 +10,9 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from veracity.results.assess import Assessments, assess
+from veracity.results.check import NotWorse
 from veracity.results.compare import compare
-from veracity.results.gate import NotWorse
-from veracity.words import calibration
+from veracity.words import verdict
 
 __all__ = ["assert_calibrated", "assert_not_worse"]
 
@@ -47,7 +47,7 @@ def assert_calibrated(y_true: Any, y_proba: Any = None, *, slight: bool = True, 
     if failed:
         said = [
             f"{f'{name}: ' if name else ''}{a.verdict}\n"
-            + "\n".join(f"  {str(one).replace('**', '')}" for one in calibration.sentences(a.verdict_detail))
+            + "\n".join(f"  {str(one).replace('**', '')}" for one in verdict.sentences(a.verdict_detail))
             for name, a in failed.items()
         ]
         raise AssertionError("\n".join(said))

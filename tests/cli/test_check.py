@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from veracity.cli import run
-from veracity.results.requirements import Requirement, check, lookup
+from veracity.results.check import Requirement, check, lookup
 
 READING = {"value": 0.7, "low": 0.6, "high": 0.8, "method": "delta"}
 DOCUMENT: dict[str, Any] = {

@@ -17,7 +17,7 @@ import pytest
 
 from veracity import plots
 from veracity.cli import run
-from veracity.cli._output import OutputFiles
+from veracity.cli._output_files import OutputFiles
 
 CONTROL = "\x1b[2J\x07\u202e"
 CRASH = """

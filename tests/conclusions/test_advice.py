@@ -12,7 +12,7 @@ from bench._truth import draw, stated, truth
 from bench.fix import OF_MORE, OF_TWO, count
 from veracity import calibrators
 from veracity.cli import run
-from veracity.estimate.calibration.careful import strength
+from veracity.estimate.calibration.careful_correction import strength
 
 
 def forecasts(kind, n, error="cal", size=0.0, seed=0):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import veracity as vc
-from veracity.estimate.calibration.conclusion import verdict
 from veracity.estimate.calibration.fix import Advice, advice
+from veracity.estimate.calibration.verdict_of_tally import verdict
 from veracity.state.tally import Tally
 
 

@@ -8,7 +8,7 @@ import pytest
 import veracity as vc
 from bench.verdict import anything, by_cluster, verdict_of
 from veracity import show
-from veracity.words.calibration import APPROXIMATE
+from veracity.words.verdict import APPROXIMATE
 
 
 def rare(cases: int, rate: float, clustered: bool = True) -> vc.Assessment:

@@ -7,8 +7,8 @@ import pytest
 
 from bench._truth import draw, truth
 from veracity.estimate.calibration.calibration_tests import p_values, run_tests
-from veracity.estimate.calibration.cases import prepared
 from veracity.estimate.calibration.joint import MOST, Joint
+from veracity.estimate.calibration.residuals import prepared
 from veracity.estimate.calibration.verdict import judge
 
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 import veracity as vc
 from veracity import show
 from veracity.cli import run
-from veracity.estimate.calibration.repeated import repeated_rows
+from veracity.estimate.calibration.repeated_rows import repeated_rows
 from veracity.inputs import prepare
 from veracity.read import ReadOptions, read
 from veracity.records.verdict import Reason
-from veracity.words.calibration import why_not
+from veracity.words.verdict import why_not
 
 Copies = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import veracity as vc
 from veracity.records.verdict import Range
-from veracity.words.calibration import sentences
+from veracity.words.verdict import sentences
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ def test_counts_of_a_thousand_classes_are_those_of_all_cases_and_the_sample_is_n
 
 
 def test_the_same_counts_come_from_cells_where_not_every_row_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    import veracity.state.rows as held
+    import veracity.state.analysis_rows as held
 
     y, p = cautious(1500, 60)
     monkeypatch.setattr(held, "MOST_ROWS", 1 << 9)
@@ -68,7 +68,7 @@ def test_the_same_counts_come_from_cells_where_not_every_row_is_held(monkeypatch
 
 
 def test_classes_of_a_sample_are_named_with_their_shares_in_all_cases(monkeypatch: pytest.MonkeyPatch) -> None:
-    import veracity.estimate.calibration.conclusion as conclusion
+    import veracity.estimate.calibration.verdict_of_tally as conclusion
 
     rng = np.random.default_rng(2)
     q = rng.dirichlet([2.0, 1.0, 1.0], 4000)
@@ -85,7 +85,7 @@ def test_classes_of_a_sample_are_named_with_their_shares_in_all_cases(monkeypatc
 
 
 def test_what_would_show_is_said_of_the_cases_that_were_tested(monkeypatch: pytest.MonkeyPatch) -> None:
-    import veracity.estimate.calibration.conclusion as conclusion
+    import veracity.estimate.calibration.verdict_of_tally as conclusion
 
     rng = np.random.default_rng(3)
     q = rng.dirichlet(np.ones(3), 4000)

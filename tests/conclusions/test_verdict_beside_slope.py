@@ -13,7 +13,7 @@ import veracity as vc
 from veracity import show
 from veracity.records.reading import Reading
 from veracity.records.verdict import ConfidenceTest, LevelTest, ShapeTest, Verdict
-from veracity.words.calibration import sentences
+from veracity.words.verdict import sentences
 
 
 def picks(level: float, slope: float, n: int = 20_000) -> vc.Assessment:

@@ -11,7 +11,7 @@ import pytest
 from bench._truth import draw, stated, truth
 from veracity.estimate.calibration import slope
 from veracity.estimate.calibration.calibration_tests import run_tests
-from veracity.estimate.calibration.cases import RANGES, Many, Two, prepared, ranges_of
+from veracity.estimate.calibration.residuals import RANGES, Many, Two, prepared, ranges_of
 from veracity.estimate.calibration.verdict import blocks, judge, spread_zeros
 from veracity.formulas.differences import noncentrality_bound
 from veracity.records.verdict import Verdict

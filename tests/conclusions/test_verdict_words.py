@@ -11,11 +11,11 @@ import pytest
 import veracity as vc
 from bench._truth import draw, stated, truth
 from bench.verdict import plain
-from veracity.estimate.calibration.conclusion import verdict
+from veracity.estimate.calibration.verdict_of_tally import verdict
 from veracity.records.reading import Reading
 from veracity.records.sections import Surprise
 from veracity.records.verdict import ClassLevel, ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
-from veracity.words.calibration import percent, range_name, sentences
+from veracity.words.verdict import percent, range_name, sentences
 
 FOUND = Verdict(
     word="over-confident",

@@ -91,7 +91,7 @@ def by_passes(monkeypatch: pytest.MonkeyPatch, small_batches: Callable[[int], No
 
     def cut() -> None:
         small_batches(64)
-        monkeypatch.setattr("veracity.state.rows.MOST_ROWS", 100)
+        monkeypatch.setattr("veracity.state.analysis_rows.MOST_ROWS", 100)
 
     return cut
 

@@ -193,7 +193,7 @@ def test_files_that_cannot_be_paired_are_refused_with_the_row(
 def test_too_many_cases_to_be_paired_by_id(
     here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("veracity.engines._cases.MOST_CASES", 2000)
+    monkeypatch.setattr("veracity.engines._case_keys.MOST_CASES", 2000)
     for name in ("calm", "sharp"):
         cases.select("who", "y", pl.col(name).alias("p")).write_csv(f"{name}.csv")
     assert "more than 2,000 cases: too many to be paired by id" in refused(

@@ -265,8 +265,8 @@ def test_cases_that_repeat_across_parts(
         == "rows look dependent (62 of 152 share their case with another); the intervals assume they are not"
     )
     if name == "local":
-        monkeypatch.setattr("veracity.engines._cases.MOST_IDS", 100)
-        monkeypatch.setattr("veracity.engines._cases.MOST_CASES", 120)  # a limit of pairing alone
+        monkeypatch.setattr("veracity.engines._case_keys.MOST_IDS", 100)
+        monkeypatch.setattr("veracity.engines._case_keys.MOST_CASES", 120)  # a limit of pairing alone
         (made,) = engines.assess(tmp_path, reading, engine=name).values()
         assert "more than 100 rows have ids" in " ".join(f.message for f in made.findings)
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from veracity.inputs import Forecasts
-from veracity.state import rows
-from veracity.state.rows import AnalysisRows, RunningRows, analysis_rows
+from veracity.state.analysis_rows import AnalysisRows, RunningRows, analysis_rows, hashes
 
 K = 3  # two classes beyond the limit are counted in cells of the grid instead
 
@@ -30,7 +29,7 @@ def forecasts(values: int, rng: np.random.Generator, n: int = 8000) -> Forecasts
 def test_analysis_rows_are_equal_for_any_cuts_and_order(
     values: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rows, "MOST_ROWS", 500)
+    monkeypatch.setattr("veracity.state.analysis_rows.MOST_ROWS", 500)
     rng = np.random.default_rng(seed)
     f = forecasts(values, rng)
     whole = analysis_rows(f)
@@ -48,7 +47,7 @@ def test_analysis_rows_are_equal_for_any_cuts_and_order(
 
 
 def test_a_forecast_is_kept_with_all_its_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "MOST_ROWS", 500)
+    monkeypatch.setattr("veracity.state.analysis_rows.MOST_ROWS", 500)
     f = forecasts(3000, np.random.default_rng(0))
     kept = analysis_rows(f).rows
     for p in np.unique(kept.matrix[:, 0]):
@@ -64,7 +63,7 @@ def test_every_forecast_is_as_likely() -> None:
     rng = np.random.default_rng(0)
     for p in (np.arange(1_000_001) / 1e6, rng.random(200_000, dtype=np.float32), 1e-3 * rng.random(200_000)):
         p = np.unique(p)
-        found = [rows.hashes(Forecasts(p, np.full(len(p), outcome, np.int8), (0, 1))) for outcome in (0, 1)]
+        found = [hashes(Forecasts(p, np.full(len(p), outcome, np.int8), (0, 1))) for outcome in (0, 1)]
         np.testing.assert_array_equal(*found)  # of the forecast alone, never of the outcome
         counts = np.bincount((found[0] >> np.uint64(58)).astype(int), minlength=64)
         # Chi-square with 63 degrees of freedom: 130 has a probability of 1e-6.

@@ -16,7 +16,7 @@ from veracity.inputs import Forecasts
 from veracity.records.verdict import Reason
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
-from veracity.words.calibration import sentences
+from veracity.words.verdict import sentences
 
 
 @pytest.mark.parametrize(

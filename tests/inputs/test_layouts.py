@@ -13,7 +13,7 @@ import pytest
 from veracity.inputs import Forecasts
 from veracity.read import Layout, ReadOptions, read, recognise
 from veracity.read import open as open_source
-from veracity.read.roles import event_of
+from veracity.read.column_meaning import event_of
 from veracity.records.findings import merge
 from veracity.records.layout import Cuts, Rejection, Unused
 

@@ -7,7 +7,7 @@ from veracity import kernels
 from veracity.inputs import Forecasts
 from veracity.kernels import forecast_hashes, scan
 from veracity.kernels.grid import grid
-from veracity.state.rows import _order, analysis_rows
+from veracity.state.analysis_rows import _order, analysis_rows
 
 KERNELS = ["numpy"] + ["native"] * (kernels.native is not None)
 
@@ -120,7 +120,7 @@ def few(monkeypatch):
     """The analysis rows, at most so many."""
 
     def chosen(f, most):
-        monkeypatch.setattr("veracity.state.rows.MOST_ROWS", most)
+        monkeypatch.setattr("veracity.state.analysis_rows.MOST_ROWS", most)
         return analysis_rows(f).rows
 
     return chosen

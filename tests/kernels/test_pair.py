@@ -153,7 +153,7 @@ def test_a_stream_counted_by_place_is_the_stream_counted_by_row(tools, monkeypat
 def test_rows_of_two_classes_are_kept_while_they_fit_and_are_cells_beyond(monkeypatch):
     p, y = smooth()
     monkeypatch.setattr(native, "PAIRED", 1)
-    monkeypatch.setattr("veracity.state.rows.MOST_ROWS", 1000)
+    monkeypatch.setattr("veracity.state.analysis_rows.MOST_ROWS", 1000)
 
     def streamed(rows):
         running = RunningTally()

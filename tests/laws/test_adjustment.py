@@ -12,7 +12,7 @@ import veracity as vc
 from veracity import calibrators
 from veracity.calibrators import _dual_solver
 from veracity.calibrators.multiplicative import fit_chunks
-from veracity.estimate.loss.ladder import losses
+from veracity.estimate.loss.losses import losses
 from veracity.formulas.rules import rule as rule_of
 from veracity.inputs import Forecasts
 

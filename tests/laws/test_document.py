@@ -213,7 +213,7 @@ def test_which_of_equal_probabilities_come_first_decides_no_sentence() -> None:
 
 
 def test_draws_of_what_varies_by_rounding_alone_are_made() -> None:
-    from veracity.estimate.calibration.cases import normal
+    from veracity.estimate.calibration.residuals import normal
 
     covariance = np.array([[900.0, 4e-14], [4e-14, 1e-30]])  # by rounding, a correlation beyond 1
     drawn = normal(covariance, np.random.default_rng(0))

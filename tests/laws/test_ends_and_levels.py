@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import veracity as vc
-from veracity.estimate.calibration.cases import prepared
+from veracity.estimate.calibration.residuals import prepared
 from veracity.estimate.calibration.slope import removable_share
 from veracity.formulas.differences import shrunk_means
 from veracity.formulas.intervals import consistency_band, quantile, wilson

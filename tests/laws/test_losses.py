@@ -7,7 +7,7 @@ import pytest
 
 from veracity import calibrators
 from veracity.estimate.loss.decomposition import PROFILE_R, adjustment, corp, decomposed_profile, decomposition
-from veracity.estimate.loss.ladder import chance_of_adjustment, losses
+from veracity.estimate.loss.losses import chance_of_adjustment, losses
 from veracity.estimate.loss.recalibration import recalibration
 from veracity.formulas.rules import rule as rule_of
 from veracity.inputs import Forecasts

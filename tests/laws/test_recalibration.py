@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from veracity.estimate.loss.folds import FOLDS, folds
-from veracity.estimate.loss.ladder import losses
+from veracity.estimate.loss.losses import losses
 from veracity.estimate.loss.recalibration import mixture_weights, recalibration, select
 from veracity.inputs import Forecasts
 from veracity.state.content import forecast_hashes

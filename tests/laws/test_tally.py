@@ -153,7 +153,7 @@ def test_a_tally_of_realised_probabilities_is_equal_after_bytes_and_back(weighte
 
 
 def test_parts_leave_out_the_same_forecasts_with_all_their_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("veracity.state.rows.MOST_ROWS", 5)
+    monkeypatch.setattr("veracity.state.analysis_rows.MOST_ROWS", 5)
     for seed in range(40):
         rng = np.random.default_rng(seed)
         p, y = rng.dirichlet(np.ones(3), 30)[rng.integers(0, 30, 60)], rng.integers(0, 3, 60)

@@ -239,8 +239,8 @@ def test_unknown_names_are_refused_by_name(two: Any, tmp_path: Path) -> None:
 
 
 def test_series_differ_by_more_than_colour() -> None:
-    assert len(set(map(str, style.DASHES))) == len(style.DASHES) == len(style.LIGHT["range"]["category"])
-    assert len(set(style.SHAPES)) == len(style.SHAPES) == len(style.DARK["range"]["category"])
+    assert len(set(map(str, style.DASHES))) == len(style.DASHES) == len(style.THEMES["light"]["range"]["category"])
+    assert len(set(style.SHAPES)) == len(style.SHAPES) == len(style.THEMES["dark"]["range"]["category"])
 
 
 def test_parts_of_the_loss_far_outside_the_picture_are_not_drawn(two: Any) -> None:

@@ -385,7 +385,7 @@ def test_groups_replace_the_tick_at_one_percent_shared_by_their_columns(
     fine = replace(group, calibration=replace(held, p=1.0, names=(), off=()))
     several = {"site": group, **{f"column {i}": fine for i in range(columns - 1)}}
     found = [b for b in show.first_screen(replace(result, groups=several)) if isinstance(b, Sentence)]
-    shares = "predicted {}, observed {}".format(*words.calibration.two_percents(level.predicted, level.observed))
+    shares = "predicted {}, observed {}".format(*words.verdict.two_percents(level.predicted, level.observed))
     expected = ("!", "Calibrated on average", f"But not in site = west ({shares}).")
     assert (expected in [(s.mark, s.title, s.text) for s in found if s.lead]) == said
     assert ("Nothing to fix" in [s.title for s in found]) != said
@@ -513,6 +513,6 @@ def test_a_wrong_level_shows_in_the_calibration_error_and_its_card(filled: Calla
     (line,) = [line for line in terminal.render(blocks, 100).splitlines() if line.startswith("Calibration error")]
     assert f"{error.value:.3f}" in line
     (level,) = result.verdict_detail.level.classes.values()
-    said = words.calibration.two_percents(level.predicted, level.observed)
+    said = words.verdict.two_percents(level.predicted, level.observed)
     (held,) = [block for block in blocks if isinstance(block, Cards)]
     assert "{} predicted, {} observed".format(*said) in [card.detail for card in held.cards]

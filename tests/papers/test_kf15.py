@@ -7,7 +7,7 @@ import pytest
 
 from papers import kf15
 from veracity import calibrators
-from veracity.estimate.loss.ladder import losses as exact_losses
+from veracity.estimate.loss.losses import losses as exact_losses
 from veracity.formulas.chain import PAIRS, Chain
 from veracity.inputs import Forecasts
 from veracity.simulate import random_task

@@ -426,7 +426,7 @@ def compared_files(rng: Random) -> None:
 def words(rng: Random) -> None:
     """Requirements and counts that are typed."""
     from veracity.cli import run
-    from veracity.results.requirements import Requirement
+    from veracity.results.check import Requirement
 
     text = mutated_bytes(rng, rng.choice((b"scores.log_loss<=0.4", b"83,56;2,12", b"m:n>=1e3"))).decode(
         errors="replace"

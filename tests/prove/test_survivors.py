@@ -21,16 +21,16 @@ from veracity.calibrators.coherent import nearest_in_simplex
 from veracity.formulas.distributions import _digamma_step, _log_gamma_excess
 from veracity.inputs import Forecasts
 from veracity.read import ReadOptions, build, frame, read, recognise
+from veracity.read.column_meaning import Column
 from veracity.read.files import WeightsFile
 from veracity.read.layouts import lm_eval
 from veracity.read.pairing import abreast, keys_of_ids
 from veracity.read.parts import Part
-from veracity.read.roles import Column
-from veracity.read.suggest import Proposal, Refusal, completed
+from veracity.read.proposals import Proposal, Refusal, completed
 from veracity.read.text import _comments, _encoding, _has_names_of_rows
+from veracity.state.analysis_rows import RunningRows
 from veracity.state.checks import check
 from veracity.state.plain_bytes import Damaged
-from veracity.state.rows import RunningRows
 from veracity.state.tally import Tally
 
 

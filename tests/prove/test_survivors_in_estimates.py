@@ -12,14 +12,14 @@ import pytest
 
 import veracity as vc
 from veracity.estimate.calibration.calibration_tests import run_tests
-from veracity.estimate.calibration.cases import LEAST_IN_TEST, Many, Two, prepared
+from veracity.estimate.calibration.residuals import LEAST_IN_TEST, Many, Two, prepared
 from veracity.estimate.calibration.slope import calibration_in_the_large, removable_share
 from veracity.estimate.calibration.verdict import spread_zeros
 from veracity.estimate.comparison.compare import Dependence, findings_of_time
 from veracity.estimate.comparison.components import slope_values
 from veracity.estimate.loss.folds import blocks
 from veracity.estimate.loss.ideal import _excess, grow
-from veracity.estimate.loss.ladder import chain, losses
+from veracity.estimate.loss.losses import chain, losses
 from veracity.formulas.rules import rule as rule_of
 from veracity.inputs import Forecasts
 from veracity.records.reading import Reading

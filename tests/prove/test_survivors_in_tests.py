@@ -11,7 +11,7 @@ import pytest
 
 import veracity as vc
 from veracity.estimate.calibration.calibration_tests import run_tests
-from veracity.estimate.calibration.cases import RANGES, cases_of, prepared, ranges_of
+from veracity.estimate.calibration.residuals import RANGES, cases_of, prepared, ranges_of
 from veracity.estimate.calibration.verdict import _shape, _where
 from veracity.estimate.comparison.components import shortfall
 from veracity.estimate.comparison.paired import Scorer

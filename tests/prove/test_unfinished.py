@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from veracity.cli._output import OutputFiles
+from veracity.cli._output_files import OutputFiles
 from veracity.files import whole_files
 from veracity.files.whole_files import Unfinished, write_whole
 
 BEGIN = """
 import sys, time
 from pathlib import Path
-from veracity.cli._output import OutputFiles
+from veracity.cli._output_files import OutputFiles
 
 def stop(path):
     made = path / "x" if path.is_dir() else path

@@ -12,7 +12,7 @@ import pytest
 import veracity as vc
 from veracity.results.assess import Assessments
 from veracity.state.tally import Tally
-from veracity.words.calibration import sentences
+from veracity.words.verdict import sentences
 
 SCHEMA = json.loads((resources.files("veracity") / "schema" / "assessment-2.json").read_text())
 MEANS = ("decisiveness", "geometric_accuracy", "robustness")

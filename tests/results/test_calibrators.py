@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 
 from veracity import calibrators
 from veracity.estimate.calibration.remedies import best_map, remedies
-from veracity.estimate.loss.ladder import losses
+from veracity.estimate.loss.losses import losses
 from veracity.estimate.loss.recalibration import Recalibration, recalibration
 from veracity.formulas.chain import corp
 from veracity.formulas.rules import rule as rule_of

@@ -12,7 +12,7 @@ from veracity.kernels import scan
 from veracity.kernels.grid import grid
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally, total
-from veracity.words.calibration import sentences
+from veracity.words.verdict import sentences
 
 
 def softmax(n, k, strength, seed):

@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 
-from veracity.cli._child import in_child, is_forked
+from veracity.cli._child_process import in_child, is_forked
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 

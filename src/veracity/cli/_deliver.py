@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from veracity.cli._options import Outputs, Request
-from veracity.cli._output import OutputFiles, check_files, check_outputs, files_read, to_stdout
+from veracity.cli._output_files import OutputFiles, check_files, check_outputs, files_read, to_stdout
 from veracity.cli._progress import ProgressBar
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ def command(files: tuple[str, ...], tally: str | None, **options: Any) -> None:
     outputs = Outputs.taken_from(options)
     request = Request.taken_from(files, options, outputs.quiet)
 
+    from veracity.cli._assessments import assessed
     from veracity.cli._deliver import answer
-    from veracity.cli._work import assessed
 
     answer(request, outputs, assessed, tally)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from veracity.cli._options import ASSESS, FILES, FORCE, OUTPUT, Command, Option, Request
-from veracity.cli._output import OutputFiles, check_files, files_read, tell
+from veracity.cli._output_files import OutputFiles, check_files, files_read, tell
 
 if TYPE_CHECKING:
-    from veracity.results.requirements import Outcome
+    from veracity.results.check import Outcome
 
 REQUIRE = Option(
     OUTPUT,
@@ -54,7 +54,7 @@ def command(
       veracity check second.csv --against first.csv --require "log_loss not worse by 0.01"
     """
     from veracity.cli._progress import ProgressBar
-    from veracity.results import gate
+    from veracity.results import check as gate
 
     lines = list(wanted)
     if requirements is not None:
@@ -90,9 +90,8 @@ def command(
 
 def _outcomes(request: Request, working: Any, parsed: list[Any], against: str | None) -> list[Outcome]:
     """Return how every requirement came out, in their order."""
-    from veracity.cli._work import assessed, compared_with
-    from veracity.results.gate import NotWorse
-    from veracity.results.requirements import check, lazy_document
+    from veracity.cli._assessments import assessed, compared_with
+    from veracity.results.check import NotWorse, check, lazy_document
 
     comparison = None if against is None else compared_with(request, working, against)
     models = assessed(request, working) if comparison is None else dict(list(comparison.models.items())[:1])

@@ -32,7 +32,7 @@ def command(files: tuple[str, ...], reference: str | None, **options: Any) -> No
     outputs = Outputs.taken_from(options)
     request = Request.taken_from(files, options, outputs.quiet)
 
+    from veracity.cli._assessments import compared
     from veracity.cli._deliver import answer
-    from veracity.cli._work import compared
 
     answer(request, outputs, lambda asked, working: compared(asked, working, reference))

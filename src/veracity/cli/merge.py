@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from veracity.cli._options import ESTIMATION, FORCE, OUTPUT, Command, Option
-from veracity.cli._output import OutputFiles, check_files, tell
+from veracity.cli._output_files import OutputFiles, check_files, tell
 
 TALLIES = click.Argument(["tallies"], nargs=-1, required=True, metavar="TALLY…")
 OUT = Option(OUTPUT, "-o --output OUT", "The merged tally.", required=True)

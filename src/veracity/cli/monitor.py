@@ -21,7 +21,7 @@ from veracity.cli._options import (
     Request,
     read_options_from,
 )
-from veracity.cli._output import check_outputs, files_read, tell, to_stdout
+from veracity.cli._output_files import check_outputs, files_read, tell, to_stdout
 from veracity.cli._progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def reference_forecasts(request: Request, reference: str, layout: Layout) -> Any
     from dataclasses import replace
 
     from veracity import read
-    from veracity.cli._work import is_tally
+    from veracity.cli._assessments import is_tally
     from veracity.read.paths import listed
     from veracity.results.tallies import read_tally
 

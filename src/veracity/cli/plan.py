@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from veracity.cli._options import ESTIMATION, OUTPUT, Command, Option
-from veracity.cli._output import to_stdout
+from veracity.cli._output_files import to_stdout
 
 BASELINE = Option(ESTIMATION, "--baseline P", "Base rate of the event.", required=True, type=float)
 AUC = Option(ESTIMATION, "--auc A", "How well the forecasts rank the cases.", type=float, default=0.75)
@@ -44,7 +44,7 @@ def command(baseline: float, auc: float, detect: str, power: float, per_day: int
 
     made = plan_ahead(baseline, what, size, auc=auc, power=power, per_update=per_day)
     if json is not None:
-        from veracity.cli._output import OutputFiles
+        from veracity.cli._output_files import OutputFiles
 
         with OutputFiles() as files:
             files.add(json, made.to_json(1) + "\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from veracity.cli._options import INPUT, Command, Option
-from veracity.cli._output import to_stdout
+from veracity.cli._output_files import to_stdout
 
 DIALECTS = ("duckdb", "postgres", "spark", "sqlite")
 TABLE = Option(INPUT, "--table NAME", "Table or view with a row for each case.", required=True)

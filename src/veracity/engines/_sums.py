@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from veracity.engines._cases import CaseIndex
+from veracity.engines._case_keys import CaseIndex
 from veracity.inputs import Forecasts, check
-from veracity.inputs.places import decoded
+from veracity.inputs.row_numbers import decoded
 from veracity.read import Source
 from veracity.read.pairing import Paired, with_file
 from veracity.read.parts import Batch

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from veracity.estimate.calibration.conclusion import nothing, surprises, verdict
 from veracity.estimate.calibration.fix import advice
 from veracity.estimate.calibration.per_class import per_class
 from veracity.estimate.calibration.reliability import calibration_error, reliability
 from veracity.estimate.calibration.remedies import remedies
-from veracity.estimate.calibration.repeated import forecasts_as_clusters, repeated_rows
+from veracity.estimate.calibration.repeated_rows import forecasts_as_clusters, repeated_rows
+from veracity.estimate.calibration.verdict_of_tally import nothing, surprises, verdict
 from veracity.estimate.decisions.decisions import decisions
 from veracity.estimate.decisions.prior import at_prior
 from veracity.estimate.findings import findings
@@ -15,7 +15,7 @@ from veracity.estimate.groups_and_time.groups import group, whole_level
 from veracity.estimate.groups_and_time.windows import drifts, windows
 from veracity.estimate.loss.decomposition import adjustment, corp, decomposed_profile, decomposition
 from veracity.estimate.loss.ideal import ideal
-from veracity.estimate.loss.ladder import losses, no_losses
+from veracity.estimate.loss.losses import losses, no_losses
 from veracity.estimate.loss.recalibration import recalibration
 from veracity.estimate.means.at_r import ReportedAt
 from veracity.estimate.means.by_curve import Sources

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from veracity.estimate.means.reported import Entries
+from veracity.estimate.means.entries import Entries
 from veracity.kernels.result import MANY
 from veracity.records import findings_of_input as of_input
 from veracity.records import findings_of_results as of_results

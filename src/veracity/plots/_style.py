@@ -1,4 +1,4 @@
-"""Shared parts of all pictures: themes, titles, tooltips. Colours are Okabe and Ito's, each with a second cue."""
+"""Shared parts of all pictures: themes, titles, tooltips; colours are in `_colours.py`, each has a second cue here."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import altair as alt
 from altair.typing import ChartType
 
 from veracity import words
+from veracity.plots._colours import COLOURS, Colours
 from veracity.results.assess import Assessments
 from veracity.results.assessment import Assessment
 from veracity.results.comparison import Comparison
@@ -28,7 +29,8 @@ Channel = Any  # of a mark: altair has a type for each channel
 Columns = Mapping[str, tuple[str, str]]  # {field: (title, d3 format; "" for text)}
 
 
-def _theme(ink: str, soft: str, grid: str, line: str, categories: Sequence[str]) -> dict[str, Any]:
+def _theme(colours: Colours) -> dict[str, Any]:
+    ink, soft, categories = colours.ink, colours.soft, colours.categories
     text = {"labelColor": ink, "titleColor": ink, "labelFontSize": 12}
     return {
         "background": None,  # transparent: the page decides
@@ -41,7 +43,7 @@ def _theme(ink: str, soft: str, grid: str, line: str, categories: Sequence[str])
             **text,
             "titleFontSize": 12,
             "titleFontWeight": "normal",
-            "gridColor": grid,
+            "gridColor": colours.grid,
             "domainColor": soft,
             "tickColor": soft,
             "labelOverlap": True,
@@ -78,19 +80,12 @@ def _theme(ink: str, soft: str, grid: str, line: str, categories: Sequence[str])
             "quiet": {"color": soft, "opacity": 0.6},
             "note": {"color": ink, "fontSize": 12},
             "half": {"color": soft, "fontSize": 14, "fontStyle": "italic"},
-            "mean-line": {"color": line},
+            "mean-line": {"color": colours.line},
         },
     }
 
 
-LIGHT = _theme(
-    "#222222", "#6b6b6b", "#e4e4e4", "#222222", ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
-)
-# the line of the means is orange in the dark, so that it is seen on paper too when a dark page is printed
-DARK = _theme(
-    "#e8e8e8", "#a8a8a8", "#3a3d42", "#ff8f4d", ["#56B4E9", "#E69F00", "#3fc79a", "#e39ac4", "#F0E442", "#ff8f4d"]
-)
-THEMES = {"light": LIGHT, "dark": DARK}
+THEMES = {name: _theme(colours) for name, colours in COLOURS.items()}
 
 RISK_AXIS = ["Risk parameter r", "← punishes misses · forgives them →"]
 PROBABILITY = alt.Scale(domain=[0, 1], nice=False)

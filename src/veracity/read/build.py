@@ -17,7 +17,7 @@ from veracity.records.layout import Layout
 
 from ..options import ReadOptions, canonical
 from . import layouts, strings
-from .roles import SENTINELS, VOID
+from .column_meaning import SENTINELS, VOID
 from .table import Table
 
 Array = Any

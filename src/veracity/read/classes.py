@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from ..options import canonical
-from . import roles
-from .columns import Columns
-from .roles import Column
+from . import column_meaning as meaning
+from .column_meaning import Column
+from .free_columns import Columns
 
 STEMS = re.compile(
     r"^(\.pred_|\.prob_|y_proba_|y_prob_|proba_|prob_|probability_|probabilities_|p_|pred_|logits?_|log_?probs?_|log_?p_)(.+)$",
@@ -54,7 +54,7 @@ def class_sets(
     options, scale = columns.options, columns.options.scale
     numeric = columns.where(lambda c: c.numeric and c.present.len() > 0 and c.name != options.label)
     possible = [c for c in columns.all.values() if c.name in columns.free or c.name == options.label]
-    outcomes = [c for c in possible if 2 <= len(c.labels) <= roles.MANY]
+    outcomes = [c for c in possible if 2 <= len(c.labels) <= meaning.MANY]
     if known:
         outcomes = [Column("\0known", pl.Series(known))]
     found: dict[tuple[str, ...], ClassSet] = {}
@@ -89,9 +89,9 @@ def _named_like_labels(columns: Columns, numeric: list[Column], outcomes: list[C
             continue
         # all other probabilities belong to them, if there are classes without a case
         others = [c for c in numeric if c.within and c.name not in (*names, outcome.name)]
-        if others and not roles.sum_to_one(sample, names):
+        if others and not meaning.sum_to_one(sample, names):
             everyone = [*members, *((c, canonical(c.name)) for c in others)]
-            if roles.sum_to_one(sample, [c.name for c, _ in everyone]):
+            if meaning.sum_to_one(sample, [c.name for c, _ in everyone]):
                 members = everyone
         sets.append(members)
     return sets
@@ -165,7 +165,7 @@ def _classes_of(names: tuple[str, ...], columns: Columns) -> tuple[str, ...]:
 
 def _scale_of(stem: str) -> str:
     """Return the scale that a written logit or logprob in the stem gives."""
-    word = roles.key_of(stem)
+    word = meaning.key_of(stem)
     if word.startswith("logit"):
         return "logit"
     return "log" if re.match(r"log_?p", word) else "probability"
@@ -178,16 +178,16 @@ def _meant(members: Members, outcomes: list[Column], outside: bool, columns: Col
     """
     classes, names = {k for _, k in members}, [c.name for c, _ in members]
     sample, total = columns.table.sample, 100.0 if columns.options.scale == "percent" else 1.0
-    if not columns.options.labelled and roles.off_one(sample, names, total) < NEARLY:
+    if not columns.options.labelled and meaning.off_one(sample, names, total) < NEARLY:
         return True  # no outcomes tell which classes there are
     if not (outside or all(c.within for c, _ in members)):
         return False
     held = [set(c.labels) for c in outcomes if c.name not in names and set(c.labels) <= classes]
     if classes in held:
         return True
-    off = roles.off_one(sample, names, total) if held else np.inf
+    off = meaning.off_one(sample, names, total) if held else np.inf
     observed = [[c.name for c, k in members if k in labels] for labels in held]
-    return off < NEARLY and any(off < roles.off_one(sample, few, total) for few in observed)
+    return off < NEARLY and any(off < meaning.off_one(sample, few, total) for few in observed)
 
 
 def _sums(sample: pl.DataFrame, members: Members, scale: str) -> str:
@@ -201,5 +201,5 @@ def _sums(sample: pl.DataFrame, members: Members, scale: str) -> str:
     if any(c.low < 0 or c.high > 100 for c, _ in members):
         return ""
     if all(c.high <= 1 for c, _ in members) and scale == "probability":
-        return "one" if roles.sum_to_one(sample, names) else ""
-    return "100" if roles.share_of_sums(sample, names, 100.0) >= 0.99 else ""
+        return "one" if meaning.sum_to_one(sample, names) else ""
+    return "100" if meaning.share_of_sums(sample, names, 100.0) >= 0.99 else ""

@@ -14,10 +14,10 @@ import polars as pl
 from ..options import ReadOptions
 from . import arrays, excel, limits, strings, text
 from .build import numbers_in
+from .column_meaning import CONFIDENCES, OUTCOMES, key_of
 from .ids import Pairing, by_ids, by_row, id_columns, shared_ids, together
 from .paths import TEXTS, File, extension
-from .roles import CONFIDENCES, OUTCOMES, key_of
-from .suggest import Refusal
+from .proposals import Refusal
 from .table import (
     BROKEN,
     SLICE,

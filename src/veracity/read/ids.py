@@ -14,8 +14,8 @@ from veracity.records import findings_of_input as of_input
 from veracity.records.layout import Companion, Layout
 
 from ..options import ReadOptions
-from . import roles
-from .roles import key_of
+from . import column_meaning as meaning
+from .column_meaning import key_of
 from .table import Table
 
 EXAMPLES = 3  # ids named in a message
@@ -90,8 +90,8 @@ def together(pairings: Sequence[Pairing]) -> Pairing:
 
 def id_columns(table: Table) -> list[str]:
     """Return the columns that identify rows, by their names."""
-    named = [c for c in table.columns if roles.is_id(c) or key_of(c) in roles.CASE_IDS]
-    return [c for c in named if key_of(c) not in roles.MODELS]
+    named = [c for c in table.columns if meaning.is_id(c) or key_of(c) in meaning.CASE_IDS]
+    return [c for c in named if key_of(c) not in meaning.MODELS]
 
 
 def shared_ids(data: Table, other: Table, value: str, reading: ReadOptions) -> list[tuple[str, str]]:

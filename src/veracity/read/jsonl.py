@@ -11,7 +11,7 @@ import polars as pl
 
 from . import arrays, limits, logs, text
 from .files import _columnar
-from .rows import Row, Rows, flat, flattened, frame_of, loads
+from .nested_rows import Row, Rows, flat, flattened, frame_of, loads
 from .table import Table, of_frame
 
 WHOLE = 1 << 29  # bytes of a JSON document, which is read at once

@@ -22,9 +22,9 @@ from veracity.records import findings_of_input as of_input
 from veracity.records.layout import Event
 
 from . import strings
+from .nested_rows import Row, Rows, Spool, flat, flattened, loads, of_likelihoods
 from .paths import Scratch
 from .picks import PICK_WAS_RIGHT, of_picks
-from .rows import Row, Rows, Spool, flat, flattened, loads, of_likelihoods
 from .table import Table
 
 SAMPLE_BYTES = 1 << 27  # of one sample, unpacked; a larger one is no sample

@@ -16,13 +16,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from veracity.inputs import Forecasts
-from veracity.inputs.places import coded
+from veracity.inputs.row_numbers import coded
 from veracity.records.findings import merge
 from veracity.types import Array
 
-from . import roles
+from . import column_meaning as meaning
 from .files import is_parquet, parquet_rows
-from .suggest import quoted
+from .proposals import quoted
 
 if TYPE_CHECKING:
     from veracity.records.layout import Layout
@@ -157,7 +157,7 @@ class Paired:
     def name_a_case(self) -> str:
         """Return the remedy where cases cannot be paired: the option, with a column that may identify them."""
         unused = [[name for name, *_ in source.layout.unused] for source in self.sources.values()]
-        ids = [n for n in unused[0] if roles.is_id(n) and all(n in others for others in unused)]
+        ids = [n for n in unused[0] if meaning.is_id(n) and all(n in others for others in unused)]
         return f"  name the column that identifies a case:  --id {quoted(ids[0]) if ids else 'COL'}"
 
     @property

@@ -29,8 +29,8 @@ from .files import WeightsFile, is_parquet, pairing_of, parquet_rows, rows_of_pa
 from .frames import polars_frame
 from .pairing import joined
 from .paths import File, listed, stem
+from .proposals import Refusal
 from .recognition import attempt, recognise
-from .suggest import Refusal
 from .table import BROKEN, NoRows, Passthrough, Table, filtered, narrow, of_frame, same_cases, same_columns
 from .unlabelled import may_be_outcome
 

@@ -12,18 +12,19 @@ from veracity.records import findings_of_input as of_input
 from veracity.records.layout import Layout, Rejection, Remark, Unused
 
 from ..options import ReadOptions, canonical
-from . import layouts, roles, unlabelled
+from . import column_meaning as meaning
+from . import layouts, unlabelled
 from .build import Builder
 from .classes import given_sets
-from .columns import Columns
-from .effects import refuse_without_effect
+from .column_meaning import Column
 from .files import table_of
+from .free_columns import Columns
 from .patterns import items_of
-from .refusals import is_decided, refuse_missing
-from .roles import Column
-from .suggest import Proposal, Refusal, separation
+from .proposals import Proposal, Refusal, separation
+from .refused_columns import is_decided, refuse_missing
+from .refused_layouts import listing, unclear
+from .refused_options import refuse_without_effect
 from .table import Table, filtered, of_frame
-from .unclear import listing, unclear
 
 IN_ORDER = ("classes", "labels", "outcomes")  # one for each class
 FEWEST_UNITS = 10  # clusters or times that intervals need
@@ -227,7 +228,7 @@ def _with_remarks(columns: Columns, found: Layout) -> Layout:
         twin = _percent_of(columns, column, found)
         if not pick and _is_rejected(columns, column, found):
             remark = Remark(name)
-        if column.key in roles.WEIGHTS and not columns.options.weight:
+        if column.key in meaning.WEIGHTS and not columns.options.weight:
             remark = Remark(name, columns.option("weight", name))
         reason = Rejection.PERCENT if twin else Rejection.PICK if pick else None
         unused.append(Unused(name, reason, twin or ""))
@@ -295,10 +296,10 @@ def _with_dependence(columns: Columns, found: Layout) -> Layout:
         sample = sample.filter(sample[found.model_column] == sample[found.model_column][0])
     taken = {*found.forecasts, found.outcome, *found.outcomes, found.model_column, *found.roles.values()}
     taken |= {*options.given}
-    for option, wanted in (("cluster", roles.UNITS), ("time", roles.DATES)):
+    for option, wanted in (("cluster", meaning.UNITS), ("time", meaning.DATES)):
         for name in [name for name in columns.all if name not in taken]:
-            said, values = roles.words_of(name), sample[name].drop_nulls()
-            if not said & wanted or said & roles.NO_UNITS or values.dtype.is_nested():
+            said, values = meaning.words_of(name), sample[name].drop_nulls()
+            if not said & wanted or said & meaning.NO_UNITS or values.dtype.is_nested():
                 continue
             distinct, shared = values.n_unique(), int(values.is_duplicated().sum())
             if distinct >= FEWEST_UNITS and shared >= REPEATED * sample.height:

@@ -19,10 +19,10 @@ from veracity.records.layout import Format, Layout
 
 from ..options import ReadOptions
 from . import strings
+from .column_meaning import IDS, key_of
 from .paths import KNOWN, extension, stem
 from .patterns import nearest
-from .roles import IDS, key_of
-from .suggest import flag
+from .proposals import flag
 
 if TYPE_CHECKING:
     from .ids import Pairing

@@ -22,8 +22,8 @@ from veracity.records.layout import Format
 from ..options import ReadOptions
 from .limits import GZIP, ZSTD, require_few_columns
 from .paths import Scratch
+from .proposals import Proposal, Refusal
 from .strings import MISSING, bare, kind_of
-from .suggest import Proposal, Refusal
 from .table import ROW, NoRows, Table, resample, with_given
 
 DELIMITERS = ("\t", ";", ",", "|")

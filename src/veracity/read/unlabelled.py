@@ -11,9 +11,9 @@ import polars as pl
 from veracity.records.layout import Layout, Unused
 
 from ..options import READING, ReadOptions, canonical
-from . import roles
+from . import column_meaning as meaning
 from .classes import ClassSet, class_sets, given_sets
-from .columns import Columns
+from .free_columns import Columns
 from .patterns import items_of, matching
 
 UNLABELLED = [name for name, option in READING.items() if option.unlabelled]
@@ -50,7 +50,7 @@ def match(columns: Columns) -> Layout:
     found = _forecasts(columns, tuple(canonical(name) for name in options.order))
     others = [c for c in table.columns if found is None or c not in found.columns]
     given = options.proba or options.positive_proba
-    if found is None or (not given and any(roles.key_of(c) in roles.OUTCOMES for c in others)):
+    if found is None or (not given and any(meaning.key_of(c) in meaning.OUTCOMES for c in others)):
         raise NoForecasts(f"{table.name}: no rows of probabilities")
     return Layout(
         ((columns.model, found.columns),),
@@ -73,7 +73,9 @@ def _forecasts(columns: Columns, classes: tuple[str, ...]) -> ClassSet | None:
     elif not alone:
         sets = class_sets(columns, loose=bool(classes), known=classes)
         sets = [s for s in sets if not classes or set(s.classes) == set(classes)]
-        alone = [c.name for c in columns.where(lambda c: roles.named_probability(c.name) and c.on_scale(columns.scale))]
+        alone = [
+            c.name for c in columns.where(lambda c: meaning.named_probability(c.name) and c.on_scale(columns.scale))
+        ]
     if len(sets) == 1 and len(sets[0].columns) > 1:
         return sets[0]
     two = classes or ("0", "1")

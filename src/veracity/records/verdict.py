@@ -1,4 +1,4 @@
-"""The calibration verdict as a frozen record: its tests and its sizes; `words/calibration.py` has the sentences."""
+"""The calibration verdict as a frozen record: its tests and its sizes; `words/verdict.py` has the sentences."""
 
 from __future__ import annotations
 

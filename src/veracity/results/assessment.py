@@ -16,7 +16,7 @@ import numpy as np
 from veracity import estimate
 from veracity.calibrators import Fitted
 from veracity.estimate.calibration.fix import Advice
-from veracity.estimate.loss.ladder import NoProbabilities
+from veracity.estimate.loss.losses import NoProbabilities
 from veracity.kernels.result import R
 from veracity.records import findings_of_results as of_results
 from veracity.records import sections as records
@@ -29,7 +29,7 @@ from veracity.records.reading import Reading, undefined
 from veracity.records.verdict import Verdict
 from veracity.results.document import RULES, build, encode, expect_schema, parameter_of, parse, plain, rule_key, rule_of
 from veracity.results.schema import OPTIONAL, SCHEMA, SECTIONS, section_types
-from veracity.results.shared import Shared
+from veracity.results.shared_estimates import Shared
 from veracity.results.tabular import Tabular
 from veracity.state.plan import FLOORS, asked_prior
 from veracity.state.tally import Tally

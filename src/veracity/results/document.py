@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import numpy as np
 
-from veracity.inputs.places import Row
+from veracity.inputs.row_numbers import Row
 from veracity.records.findings import Finding, kind_of
 from veracity.records.reading import Reading
 from veracity.records.sections import RiskProfile, Scores, Section, document_fields

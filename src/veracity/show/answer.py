@@ -91,7 +91,7 @@ def _inputs(a: Assessment) -> list[str]:
 def sentences(a: Assessment) -> tuple[list[Sentence], list[Sentence]]:
     """Return the headline and the other conclusions: usefulness, fix, warnings."""
     detail = a.verdict_detail
-    verdict = words.verdict(a.verdict, detail)
+    verdict = words.verdict.marked(a.verdict, detail)
     useful = words.usefulness(a.scores, a.skill, a.baseline)
     beside: tuple[words.Said | None, ...] = ()
     if _unstable(a):  # in place of the tick
@@ -152,12 +152,12 @@ def _calibration_card(a: Assessment) -> Card:
     said += f" ({limits.text})" if sloped and limits.text else ""
     if len(a.classes) == 2 and detail.level.classes and not detail.confidence.direction:  # only the level
         (level,) = detail.level.classes.values()
-        said = "{} predicted, {} observed".format(*words.calibration.two_percents(level.predicted, level.observed))
+        said = "{} predicted, {} observed".format(*words.verdict.two_percents(level.predicted, level.observed))
     if _unstable(a):
         other = words.stability.CHANGES if words.stability.drifting(a.drift) else words.stability.DIFFERS
         return Card("Calibrated?", "On average", f"{other.lower()}; {said}", NOTICE)
     answer = answers.get(detail.state, "Not measurable")
-    return Card("Calibrated?", answer, said, words.mark_of(detail))
+    return Card("Calibrated?", answer, said, words.verdict.mark_of(detail))
 
 
 def _fix_card(a: Assessment) -> Card | None:

@@ -16,7 +16,7 @@ from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.kernels.result import LOWEST, MANY, tolerance
 from veracity.records.findings import Finding
-from veracity.state.low import Low
+from veracity.state.lowest_rows import Low
 from veracity.state.plain_bytes import Damaged
 from veracity.state.sums import Sums
 from veracity.state.tally import Tally

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from veracity.inputs import Forecasts
+from veracity.state.analysis_rows import AnalysisRows
 from veracity.state.plan import Plan
-from veracity.state.rows import AnalysisRows
 from veracity.state.tally import Tally
 from veracity.types import Array, Floats, Ints
 

@@ -10,12 +10,12 @@ from veracity.inputs.forecasts import COLUMNS
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.records.findings import Finding, kind_of
+from veracity.state.analysis_rows import AnalysisRows
 from veracity.state.checks import check, check_finding
 from veracity.state.clusters import SCORES, ClusterScores, ClusterSums
-from veracity.state.low import Low
+from veracity.state.lowest_rows import Low
 from veracity.state.plain_bytes import Damaged, dumps_checked, loads_checked
 from veracity.state.plan import Plan
-from veracity.state.rows import AnalysisRows
 from veracity.state.sums import Sums
 from veracity.state.tally import Tally, grid_of
 

@@ -22,12 +22,12 @@ from veracity.kernels.grid import Grid, grid
 from veracity.kernels.result import LOWEST, MANY
 from veracity.records import findings_of_input as of_input
 from veracity.records.findings import Finding, merge
-from veracity.state.cells import Cells, forecasts_from_cells, true_entries, without_not_offered
+from veracity.state.analysis_rows import AnalysisRows, RunningRows, analysis_rows, in_order, split_copies
 from veracity.state.clusters import ClusterScores
-from veracity.state.low import Low, lowest_of
+from veracity.state.histograms import Cells, forecasts_from_cells, true_entries, without_not_offered
+from veracity.state.lowest_rows import Low, lowest_of
 from veracity.state.merging import require_same_kind
 from veracity.state.plan import VERY_MANY_CLASSES, Plan
-from veracity.state.rows import AnalysisRows, RunningRows, analysis_rows, in_order, split_copies
 from veracity.state.sums import Sums, plus, with_logs, with_tiny
 from veracity.types import Floats
 

@@ -12,12 +12,13 @@ import numpy as np
 import polars as pl
 
 from veracity.options import canonical
-from veracity.read import ReadOptions, roles, strings
-from veracity.read.columns import Columns
+from veracity.read import ReadOptions, strings
+from veracity.read import column_meaning as meaning
+from veracity.read.column_meaning import key_of
 from veracity.read.files import table_of
+from veracity.read.free_columns import Columns
 from veracity.read.paths import listed
-from veracity.read.roles import key_of
-from veracity.read.suggest import Refusal
+from veracity.read.proposals import Refusal
 from veracity.read.table import Table
 from veracity.read.text import DELIMITERS
 from veracity.types import Array
@@ -27,13 +28,13 @@ from . import check, order
 from .types import PredictionTable
 
 # what further names mean in a table of counts
-CASES = (*roles.CASES, "counts", "freq", "frequency", "number")
-EVENTS = (*roles.EVENTS, "event_count", "n_events")
-RATES = (*roles.FREQUENCIES, "obar_i")
-CATEGORIES = ("forecast", "forecast_category", "category", *roles.PICKS, "test", "risk", "class")
-PROBABILITIES = ("p", *roles.PROBABILITIES, "forecast_probability", "predicted_risk", "y")
-OUTCOMES = tuple(name for name in roles.OUTCOMES if name not in (*CATEGORIES, *PROBABILITIES))
-OUTCOMES = ("outcome", *OUTCOMES, *roles.WEAK_OUTCOMES, "disease", "realization")
+CASES = (*meaning.CASES, "counts", "freq", "frequency", "number")
+EVENTS = (*meaning.EVENTS, "event_count", "n_events")
+RATES = (*meaning.FREQUENCIES, "obar_i")
+CATEGORIES = ("forecast", "forecast_category", "category", *meaning.PICKS, "test", "risk", "class")
+PROBABILITIES = ("p", *meaning.PROBABILITIES, "forecast_probability", "predicted_risk", "y")
+OUTCOMES = tuple(name for name in meaning.OUTCOMES if name not in (*CATEGORIES, *PROBABILITIES))
+OUTCOMES = ("outcome", *OUTCOMES, *meaning.WEAK_OUTCOMES, "disease", "realization")
 TOTALS = ("total", "all", "sum", "summe", "gesamt", "totals")
 MANY = 60  # more distinct forecasts are probabilities case by case, not categories
 FORMS = (

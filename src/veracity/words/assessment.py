@@ -14,11 +14,11 @@ from veracity.records.sections import NOT_JUDGED, Baseline, ExpectedScore, Gain,
 from veracity.records.stability import Group
 from veracity.records.verdict import Reason, Verdict
 
-from .calibration import mark_of
 from .findings import sentence_of
 from .labels import ACTION, BAD, GOOD, NOTICE, RECALIBRATED, RULES, SCORE_OF, WITHIN_CHANCE, Said
 from .numbers import TINY, chance, count, decimals, ends, finite, in_full, interval, number, percent, why
 from .text import capital, sentence
+from .verdict import mark_of
 
 MOST_ROWS = 3  # row numbers named in a sentence
 SIGNIFICANT = 0.05

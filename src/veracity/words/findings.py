@@ -12,8 +12,8 @@ from veracity.records import findings_of_results as of_results
 from veracity.records.findings import Finding
 from veracity.records.verdict import Reason
 
-from .calibration import why_not
 from .numbers import chance, p_equals, percent
+from .verdict import why_not
 
 NAMED_FILES = 3
 NAMED_CELLS = 3

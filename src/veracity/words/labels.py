@@ -16,17 +16,6 @@ PAPERS = {
     "classifiers, PNAS 118(8)",
 }
 
-FOUND = (
-    "over-confident",
-    "under-confident",
-    "biased",
-    "over-confident and biased",
-    "under-confident and biased",
-    "miscalibrated",
-)
-VERDICTS = (*FOUND, *(f"slightly {word}" for word in FOUND), "calibrated", "no miscalibration found")
-VERDICTS += ("too few cases", "not measurable")
-
 FIXABLE = {"none": "no recalibration is called for", "floor": "a minimum probability", "base rate": "class frequencies"}
 RULES = {"log": "log loss", "brier": "Brier score"}
 SCORE_OF = {"log": "log_loss", "brier": "brier"}

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from veracity.records.monitoring import Alarm, Change, Delay, EstimateRecord, MonitorRecord, Needed, PlanRecord
 from veracity.records.reading import Reading
 
-from .calibration import two_percents
 from .labels import BAD, GOOD, NOTICE, Said
 from .numbers import MONTHS, count, number, p_equals, percent
 from .text import capital, listing
+from .verdict import two_percents
 
 NO_ALARM, MISCALIBRATED = "No alarm", "miscalibrated"
 REFERENCE_TABLE = "Reference"

@@ -8,10 +8,10 @@ from typing import Any
 from veracity.records.sections import Level
 from veracity.records.stability import Drift, Group, GroupCalibration, GroupShift, Window
 
-from .calibration import two_percents
 from .labels import NOTICE, Said
 from .numbers import finite, number, p_equals
 from .text import listing
+from .verdict import two_percents
 
 BESIDE = 0.01  # p of a test beside the verdict below which it claims something: together they keep the 5 % of one
 IN_TABLE = 0.05  # p below which a table says it

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from veracity.estimate.calibration.cases import DRAWS, Many, Two, normal, starts_of
+from veracity.estimate.calibration.residuals import DRAWS, Many, Two, normal, starts_of
 from veracity.estimate.calibration.slope import explained
 from veracity.types import Floats
 

@@ -14,8 +14,8 @@ import math
 from dataclasses import dataclass
 
 from veracity import calibrators
-from veracity.estimate.calibration.careful import CLEAR, POSSIBLE, Correction, correction
-from veracity.estimate.calibration.conclusion import judged_rows
+from veracity.estimate.calibration.careful_correction import CLEAR, POSSIBLE, Correction, correction
+from veracity.estimate.calibration.verdict_of_tally import judged_rows
 from veracity.estimate.loss.recalibration import Recalibration
 from veracity.formulas.intervals import quantile
 from veracity.records.fix import Fix

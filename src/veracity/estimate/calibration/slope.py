@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.estimate.calibration.cases import RANGES, Many, Two
+from veracity.estimate.calibration.residuals import RANGES, Many, Two
 from veracity.formulas.differences import noncentrality_bound, normal_cluster_error
 from veracity.records.reading import Reading, around, around_log, undefined
 from veracity.types import Floats

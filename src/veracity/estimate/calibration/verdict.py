@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.estimate.calibration.calibration_tests import ALPHA, WEIGHTS, Tests, few_events, run_tests
-from veracity.estimate.calibration.cases import DRAWS, EDGES, RANGES, Many, Two, prepared, ranges_of
+from veracity.estimate.calibration.residuals import DRAWS, EDGES, RANGES, Many, Two, prepared, ranges_of
 from veracity.estimate.calibration.slope import (
     PER_CLASS,
     calibration_in_the_large,
@@ -52,7 +52,7 @@ from veracity.records.verdict import (
 )
 from veracity.state.content import class_order, row_hashes
 from veracity.types import Array, Floats
-from veracity.words.calibration import why_not
+from veracity.words.verdict import why_not, word_of
 
 NAMED = 0.02  # a direction of confidence, and a level beside a wrong confidence, is named at or below this p
 SMALL = 0.01  # share of the loss below which miscalibration is slight
@@ -64,7 +64,6 @@ TOO_HIGH: Bend = "too high at both ends"
 TOO_LOW: Bend = "too low at both ends"
 OVER: Direction = "over-confident"
 UNDER: Direction = "under-confident"
-BIASED = "biased"
 
 GAIN = "5-fold cross-validation; upper end also from level, slope and ranges fitted in sample"
 IN_SAMPLE = "level, slope and ranges fitted in sample"
@@ -211,7 +210,7 @@ def judge(
     detectable = min(found_from / (2.0 * cases.n * least), 1.0) if least > 0.0 else 1.0 if loss > 0.0 else None
     state, few = state_of(rejected, high, detectable, zeros), few_events(cases, p)
     return Verdict(
-        word=word_of(state, level_test, confidence),
+        word=word_of(state, confidence.direction, bool(level_test.classes)),
         state=state,
         p=tests.together,
         level=level_test,
@@ -244,24 +243,11 @@ def state_of(rejected: bool, upper: float, detectable: float | None, zeros: int)
     return "calibrated" if small and not zeros else "none found"
 
 
-def word_of(state: State, level: LevelTest, confidence: ConfidenceTest) -> str:
-    """Return the word for what was found."""
-    if state == "calibrated":
-        return "calibrated"
-    if state == "none found":
-        return "no miscalibration found"
-    if state == "too few":
-        return "too few cases"
-    named: list[str] = [confidence.direction] if confidence.direction else []
-    named += [BIASED] if level.classes else []
-    return ("slightly " if state == "slight" else "") + (" and ".join(named) or "miscalibrated")
-
-
 def not_measurable(reason: Reason, number: int | None = None, needed: int | None = None) -> Verdict:
     """Return the verdict of data that allow none."""
     nothing = unknown(why_not(reason, number, needed))
     return Verdict(
-        "not measurable",
+        word_of("not measurable"),
         "not measurable",
         None,
         LevelTest(None),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.formulas import differences as formulas
-from veracity.inputs.places import decoded, file_of
+from veracity.inputs.row_numbers import decoded, file_of
 from veracity.records import findings_of_results as of_results
 from veracity.records.comparison import CasesNeeded, Deciding, DecidingRow, Differences, PairDifference
 from veracity.records.findings import Finding

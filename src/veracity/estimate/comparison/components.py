@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from veracity import calibrators
-from veracity.estimate.calibration.cases import Many, Two, cases_of, ranges_of
+from veracity.estimate.calibration.residuals import Many, Two, cases_of, ranges_of
 from veracity.estimate.calibration.slope import PER_CLASS, RIDGE, fit
 from veracity.estimate.calibration.verdict import TINY, spread_zeros
 from veracity.estimate.comparison.compare import NORMAL

@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 
 from veracity.estimate.calibration.calibration_tests import ALL_SIGNS, ALPHA, p_values, signs
-from veracity.estimate.calibration.cases import CELL, DRAWS, FEW, Many, Two, poisson_margin
 from veracity.estimate.calibration.joint import MOST
+from veracity.estimate.calibration.residuals import CELL, DRAWS, FEW, Many, Two, poisson_margin
 from veracity.estimate.groups_and_time.stability import LEVEL, SLOPE, Recalibrated, Residuals
 from veracity.types import Floats, Ints
 

@@ -9,16 +9,16 @@ from dataclasses import replace
 import numpy as np
 
 from veracity.estimate.calibration.calibration_tests import ALPHA, signs
-from veracity.estimate.calibration.conclusion import alpha_of, verdict
 from veracity.estimate.calibration.per_class import residual
 from veracity.estimate.calibration.verdict import FEWEST_ROWS
+from veracity.estimate.calibration.verdict_of_tally import alpha_of, verdict
 from veracity.estimate.comparison.compare import FEWEST_CLUSTERS
 from veracity.estimate.comparison.components import Judge, Judged
 from veracity.estimate.comparison.dependent import Widening
 from veracity.estimate.groups_and_time.group_calibration import group_scores
 from veracity.estimate.groups_and_time.stability import LEVEL, SLOPE, aligned
 from veracity.estimate.loss.folds import BLOCKS, blocks
-from veracity.estimate.loss.ladder import ONE_FOLD, error_of
+from veracity.estimate.loss.losses import ONE_FOLD, error_of
 from veracity.estimate.loss.recalibration import Recalibration
 from veracity.estimate.means.expected import Expected
 from veracity.estimate.means.measured import Measured, spread_ratio, unmeasured
@@ -37,7 +37,7 @@ from veracity.state.content import Hashes, row_hashes
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 from veracity.types import Array, Floats, Ints
-from veracity.words.calibration import why_not
+from veracity.words.verdict import why_not
 
 MOST_CASES = 20_000  # whose labels are permuted
 DRAWS = 999

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from veracity.estimate.calibration.cases import LEAST_IN_FIT, Many, Two, cases_of, ranges_of
 from veracity.estimate.calibration.joint import MOST, frequent_classes
+from veracity.estimate.calibration.residuals import LEAST_IN_FIT, Many, Two, cases_of, ranges_of
 from veracity.estimate.calibration.slope import RIDGE, fit
 from veracity.estimate.calibration.verdict import in_class_order, spread_zeros
 from veracity.formulas.differences import number_of_cosines

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity import calibrators
-from veracity.estimate.loss.ladder import AUTO, BOTH_INFINITE, SAME_ROWS, chain, chance_of_adjustment, row_mean
+from veracity.estimate.loss.losses import AUTO, BOTH_INFINITE, SAME_ROWS, chain, chance_of_adjustment, row_mean
 from veracity.estimate.loss.recalibration import Recalibration, Rule, fit_rows, repeated, select
 from veracity.formulas.chain import NAMES as TERMS
 from veracity.formulas.chain import Chain

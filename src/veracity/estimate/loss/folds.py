@@ -12,8 +12,8 @@ import numpy as np
 
 from veracity.inputs import Forecasts
 from veracity.kernels.hashes import SEED, mix
+from veracity.state.analysis_rows import count_before
 from veracity.state.content import Hashes, cluster_keys, cluster_numbers, row_hashes
-from veracity.state.rows import count_before
 from veracity.types import Array
 
 FOLDS = 5

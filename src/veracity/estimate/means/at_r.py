@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veracity.estimate.means.reported import NONE, Profile, failures_of
+from veracity.estimate.means.intervals import NONE, failures_of
+from veracity.estimate.means.reported import Profile
 from veracity.estimate.means.row_sums import log_power_mean
 from veracity.formulas.intervals import hall, quantile
 from veracity.kernels.result import R

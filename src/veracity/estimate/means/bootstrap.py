@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.estimate.means.entries import AT
 from veracity.estimate.means.expected import from_sums
-from veracity.estimate.means.reported import AT
 from veracity.estimate.means.scores import is_defined
 from veracity.inputs import Forecasts
 from veracity.kernels.hashes import SEED, mix

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from veracity.estimate.means.curves import Curve, fit
+from veracity.estimate.means.entries import AT, Entries
 from veracity.estimate.means.published import bins_of, clipped, hundredths, spread_ratio
-from veracity.estimate.means.reported import AT, NOT_MEASURABLE, Entries, Profile, three
+from veracity.estimate.means.reported import NOT_MEASURABLE, Profile, three
 from veracity.kernels import Histogram
 from veracity.kernels.result import MANY, R
 from veracity.records.papers import ClassMeans, MeanNumbers, SourceCurve, SourcePoint

@@ -18,7 +18,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr
 
-from veracity.estimate.means.reported import AT, NOT_MEASURABLE, Entries, three
+from veracity.estimate.means.entries import AT, Entries
+from veracity.estimate.means.reported import NOT_MEASURABLE, three
 from veracity.estimate.means.row_sums import log_power_mean
 from veracity.estimate.means.scores import zeros_reason
 from veracity.formulas.intervals import quantile

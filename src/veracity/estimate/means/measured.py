@@ -16,10 +16,12 @@ from functools import cached_property
 import numpy as np
 
 from veracity.estimate.comparison.components import Judged
-from veracity.estimate.loss.ladder import IN_SAMPLE, SAME_ROWS, Refined, error_of, refined
+from veracity.estimate.loss.losses import IN_SAMPLE, SAME_ROWS, Refined, error_of, refined
 from veracity.estimate.loss.recalibration import Recalibration
+from veracity.estimate.means.entries import AT, MEANS
 from veracity.estimate.means.expected import LEAST_R, realised_means, scores_from_means
-from veracity.estimate.means.reported import AT, ENOUGH, MEANS, NOT_MEASURABLE, Profile, three
+from veracity.estimate.means.intervals import ENOUGH
+from veracity.estimate.means.reported import NOT_MEASURABLE, Profile, three
 from veracity.estimate.means.scores import EXACT, FEW_MISSES
 from veracity.formulas.chain import Chain
 from veracity.formulas.differences import influences

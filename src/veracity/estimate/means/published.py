@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from veracity.estimate.means.curves import Curve, fit, number_of_bins, shown
-from veracity.estimate.means.reported import AT, Profile, three
+from veracity.estimate.means.entries import AT
+from veracity.estimate.means.reported import Profile, three
 from veracity.kernels import Histogram
 from veracity.kernels.result import R
 from veracity.records.papers import CurveMeans
 from veracity.records.reading import Reading, undefined
 from veracity.records.sections import Bin
-from veracity.state.cells import regrouped
+from veracity.state.histograms import regrouped
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 from veracity.types import Floats

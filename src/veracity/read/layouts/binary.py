@@ -11,11 +11,13 @@ from veracity.inputs.names import run_of, short
 from veracity.records.layout import Event, Layout
 
 from ...options import canonical
-from .. import roles
+from .. import column_meaning as meaning
 from ..build import ModelRows, prepared
-from ..columns import Columns
+from ..column_meaning import Column
+from ..free_columns import Columns
 from ..patterns import labels_of
-from ..refusals import (
+from ..proposals import Proposal
+from ..refused_columns import (
     is_decided,
     more_likely,
     more_than_two,
@@ -25,8 +27,6 @@ from ..refusals import (
     two_outcomes,
     void_outcomes,
 )
-from ..roles import Column
-from ..suggest import Proposal
 
 RULE, OPTION = 7, "positive_proba"
 OBVIOUS = ("1", "true")  # events that need no mention
@@ -48,7 +48,7 @@ def match(columns: Columns) -> Layout | None:
     if len(forecasts) != 1 or len(columns.where(lambda c: c.probability)) > 1:
         return None
     _refuse_other_outcome(columns, forecasts)
-    if roles.key_of(forecasts[0]) in roles.REALISED and not columns.forced:
+    if meaning.key_of(forecasts[0]) in meaning.REALISED and not columns.forced:
         return None
     two = _two_valued(columns, forecasts)
     if len(two) == 1:
@@ -92,7 +92,7 @@ def event_layout(columns: Columns, outcome: str, forecasts: Sequence[str]) -> La
     if columns.table.whole and not column.fractions and not options.cut and not options.versus_rest:
         event = replace(event, count=column.times.get(labels[1], 0), total=column.present.len())
     one = len(forecasts) == 1
-    words = set(roles.key_of(forecasts[0]).split("_")) if one and not options.scale else set()
+    words = set(meaning.key_of(forecasts[0]).split("_")) if one and not options.scale else set()
     scale = "logit" if "logit" in words else "log" if words & {"logprob", "logp"} else columns.scale
     if scale == "probability":
         refuse_codes(columns, forecasts)
@@ -112,10 +112,10 @@ def named_outcome(columns: Columns) -> str | None:
     options = columns.options
     if options.label:
         return columns.table.column(options.label)
-    known = columns.candidates(lambda c: c.key in roles.OUTCOMES and (c.outcome_like or bool(options.cut)))
+    known = columns.candidates(lambda c: c.key in meaning.OUTCOMES and (c.outcome_like or bool(options.cut)))
     if options.versus_rest:
-        known = columns.candidates(lambda c: c.key in roles.OUTCOMES and bool(c.labels))
-    known = known or columns.candidates(lambda c: c.key in roles.WEAK_OUTCOMES and c.two_valued)
+        known = columns.candidates(lambda c: c.key in meaning.OUTCOMES and bool(c.labels))
+    known = known or columns.candidates(lambda c: c.key in meaning.WEAK_OUTCOMES and c.two_valued)
     forecasts = [c.name for c in columns.where(lambda c: c.probability and c not in known)]
     if len(known) > 1:
         known = not_picks(columns, known, forecasts)
@@ -129,7 +129,7 @@ def _unless_another(columns: Columns, known: Column, forecasts: Sequence[str]) -
 
     It may mislead where the forecast decides the column in every row, and where the name alone says little.
     """
-    decided, ambiguous = is_decided(columns, known, forecasts), known.key in roles.AMBIGUOUS_OUTCOMES
+    decided, ambiguous = is_decided(columns, known, forecasts), known.key in meaning.AMBIGUOUS_OUTCOMES
     if not (decided or ambiguous):
         return known.name
     others = more_likely(columns, known, _two_valued(columns, forecasts), forecasts)
@@ -148,10 +148,10 @@ def _two_valued(columns: Columns, forecasts: Sequence[str]) -> list[Column]:
 
 def _own_probability(columns: Columns) -> tuple[str, str] | None:
     """Return whether a pick was right, and the only column whose name says that it is the probability of this."""
-    right = columns.with_label().first(roles.RIGHT, lambda c: c.outcome_like)
+    right = columns.with_label().first(meaning.RIGHT, lambda c: c.outcome_like)
     if right is None or columns.options.label not in (None, right):
         return None
-    own = columns.where(lambda c: c.numeric and roles.is_probability_of(c.name, right), [right])
+    own = columns.where(lambda c: c.numeric and meaning.is_probability_of(c.name, right), [right])
     return (right, own[0].name) if len(own) == 1 else None
 
 
@@ -174,7 +174,7 @@ def outcome_for(columns: Columns, forecasts: Sequence[str]) -> str:
 
 def refuse_realised(columns: Columns, outcome: str | None, forecasts: Sequence[str]) -> None:
     """Refuse an outcome with a column named for the realised probability: of which of the two is it?"""
-    if outcome is None or len(forecasts) != 1 or columns.forced or roles.key_of(forecasts[0]) not in roles.REALISED:
+    if outcome is None or len(forecasts) != 1 or columns.forced or meaning.key_of(forecasts[0]) not in meaning.REALISED:
         return
     raise columns.refuse(
         f"`{forecasts[0]}` beside the outcome `{outcome}`: the probability of the event, or of what happened?",
@@ -185,7 +185,7 @@ def refuse_realised(columns: Columns, outcome: str | None, forecasts: Sequence[s
 
 def _refuse_names_for_one_another(columns: Columns, outcome: Column, forecast: str) -> None:
     """Refuse a forecast that is named as outcomes are, with an outcome that is named as probabilities are."""
-    if roles.key_of(forecast) in roles.OUTCOMES and roles.named_probability(outcome.name):
+    if meaning.key_of(forecast) in meaning.OUTCOMES and meaning.named_probability(outcome.name):
         raise columns.refuse(
             f"`{forecast}` holds probabilities and `{outcome.name}` {' and '.join(outcome.labels)}: "
             "their names say the opposite.",
@@ -195,7 +195,7 @@ def _refuse_names_for_one_another(columns: Columns, outcome: Column, forecast: s
 
 def _refuse_other_outcome(columns: Columns, forecasts: Sequence[str]) -> None:
     """Refuse an outcome by name with three values or more: no other column may take its place unasked."""
-    named = columns.candidates(lambda c: c.key in roles.OUTCOMES and _few_labels(columns, c))
+    named = columns.candidates(lambda c: c.key in meaning.OUTCOMES and _few_labels(columns, c))
     if named and named[0].name not in forecasts:
         raise more_than_two(columns, named[0], forecasts[0])
 
@@ -206,7 +206,7 @@ def _few_labels(columns: Columns, column: Column) -> bool:
 
 def _event_columns(columns: Columns, outcome: str | None) -> list[str]:
     """Return the columns that could be the probability of the event, by name if there are such."""
-    numeric = columns.where(lambda c: c.numeric and c.key not in roles.WEIGHTS, [outcome] if outcome else [])
+    numeric = columns.where(lambda c: c.numeric and c.key not in meaning.WEIGHTS, [outcome] if outcome else [])
     scale = columns.scale
     fits = [c for c in numeric if c.distinct > 2 and c.on_scale(scale)]
     if scale == "probability" and not fits:
@@ -214,10 +214,10 @@ def _event_columns(columns: Columns, outcome: str | None) -> list[str]:
         if len(logits) == 1:
             return logits
         # a forecast by name that is out of range is still the forecast: the check says what is wrong
-        named = [c for c in numeric if roles.named_probability(c.name)]
+        named = [c for c in numeric if meaning.named_probability(c.name)]
         return [c.name for c in named] if len(named) == 1 else []
-    named = [c for c in fits if roles.named_probability(c.name) or (scale in ("logit", "log") and scale in c.key)]
-    return [c.name for c in roles.without_bounds(named or fits)]
+    named = [c for c in fits if meaning.named_probability(c.name) or (scale in ("logit", "log") and scale in c.key)]
+    return [c.name for c in meaning.without_bounds(named or fits)]
 
 
 def _event_last(columns: Columns, column: Column, forecast: str) -> tuple[str, str]:
@@ -234,7 +234,7 @@ def _event_last(columns: Columns, column: Column, forecast: str) -> tuple[str, s
         return (others[0] if others else "other"), positive
     if len(labels) > 2 or not labels:
         raise more_than_two(columns, column, forecast)
-    pair = roles.event_of(labels)
+    pair = meaning.event_of(labels)
     if pair is None and len(column.declared) == 2:
         return column.declared[0], column.declared[1]
     if pair is None:

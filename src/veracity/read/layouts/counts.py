@@ -13,9 +13,9 @@ from veracity.records import findings_of_input as of_input
 from veracity.records.layout import Layout
 from veracity.types import Array, Floats
 
-from .. import roles
-from ..columns import Columns
-from ..suggest import Proposal
+from .. import column_meaning as meaning
+from ..free_columns import Columns
+from ..proposals import Proposal
 from . import binary
 
 RULE = 2
@@ -24,9 +24,9 @@ RULE = 2
 def match(columns: Columns) -> Layout | None:
     """A number of cases with events or with an outcome, or the frequency of the event, by their names."""
     held, label = columns.with_label(), columns.options.label
-    n = columns.first(roles.CASES, lambda c: c.numeric)
-    events = held.first(roles.EVENTS, lambda c: c.numeric and label in (None, c.name))
-    frequency = held.first(roles.FREQUENCIES, lambda c: c.within and label in (None, c.name))
+    n = columns.first(meaning.CASES, lambda c: c.numeric)
+    events = held.first(meaning.EVENTS, lambda c: c.numeric and label in (None, c.name))
+    frequency = held.first(meaning.FREQUENCIES, lambda c: c.within and label in (None, c.name))
     if n and events:
         return _events(columns, n, events)
     if frequency:

@@ -18,8 +18,8 @@ from veracity.records.layout import Classes, Event, Layout
 from veracity.types import Array, Floats
 
 from ...options import ReadOptions
-from .. import roles
-from ..columns import Columns
+from .. import column_meaning as meaning
+from ..free_columns import Columns
 
 RULE, OPTION = 0, "members"
 PRIOR = 1 / 3  # of a member in each class (Tukey's plotting position for two)
@@ -62,7 +62,7 @@ def _outcome(columns: Columns, members: tuple[str, ...]) -> str:
             raise columns.error(f"outcome `{name}` holds text: it exceeds no limit.", "name the measured outcome")
         return name
     numeric = columns.candidates(lambda c: c.numeric, members)
-    known = [c for c in numeric if c.key in roles.OUTCOMES]
+    known = [c for c in numeric if c.key in meaning.OUTCOMES]
     found = known if len(known) == 1 else numeric
     if len(found) != 1:
         raise columns.error(

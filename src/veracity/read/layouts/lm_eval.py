@@ -12,9 +12,9 @@ from veracity.records.findings import Finding, first_rows
 from veracity.records.layout import Layout
 
 from ..build import ModelRows, prepared
-from ..columns import Columns
+from ..free_columns import Columns
+from ..nested_rows import Row, Rows, Spool, flat, likely_tokens, log_of
 from ..patterns import labels_of
-from ..rows import Row, Rows, Spool, flat, likely_tokens, log_of
 from ..table import ROW, Table
 
 RULE = 1

@@ -11,12 +11,12 @@ from veracity.inputs.names import short
 from veracity.records.layout import Classes, Layout
 
 from ...options import canonical
-from .. import roles
+from .. import column_meaning as meaning
 from ..build import PIVOTED, ModelRows, prepared
-from ..columns import Columns
+from ..free_columns import Columns
 from ..patterns import labels_of
-from ..refusals import two_outcomes
-from ..suggest import Proposal
+from ..proposals import Proposal
+from ..refused_columns import two_outcomes
 
 RULE = 3
 NAMES = (("predicted_label", "predicted"), ("output_type_id", "value"))  # class and probability; the second of hubs
@@ -30,7 +30,7 @@ def match(columns: Columns) -> Layout | None:
     if found is None:
         return None
     klass, value = (named[name] for name in found)
-    outcome = _outcome(columns, [named[key] for key in roles.OUTCOMES if key in named], klass)
+    outcome = _outcome(columns, [named[key] for key in meaning.OUTCOMES if key in named], klass)
     if klass == outcome or value == outcome or not columns.all[value].numeric:
         return None
     if found == NAMES[1]:

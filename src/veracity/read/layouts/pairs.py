@@ -12,10 +12,10 @@ from veracity.records import findings_of_input as of_input
 from veracity.records.findings import first_rows
 from veracity.records.layout import Event, Layout
 
-from .. import roles
+from .. import column_meaning as meaning
 from ..build import ModelRows, matrix, prepared, repeated
 from ..classes import class_sets
-from ..columns import Columns
+from ..free_columns import Columns
 from ..patterns import labels_of
 from . import binary
 
@@ -38,7 +38,7 @@ def match(columns: Columns) -> Layout | None:
     if len(forecasts) == 1:
         return replace(binary.event_layout(columns, outcomes[0], forecasts), certain=True)
     sample = columns.table.sample
-    if roles.sum_to_one(sample, list(forecasts)) and roles.sum_to_one(sample, list(outcomes)):
+    if meaning.sum_to_one(sample, list(forecasts)) and meaning.sum_to_one(sample, list(outcomes)):
         order = columns.ordered(forecasts)
         if options.positive is not None and len(order) == 2:
             order = tuple(sorted(order, key=lambda c: c == options.positive))
@@ -81,7 +81,7 @@ def _one_hot(columns: Columns) -> Layout | None:
     first = chosen.classes[0]
     for stem in sorted(name.removesuffix(first) for name in marks if name.endswith(first)):
         outcomes = tuple(stem + label for label in chosen.classes)
-        if set(outcomes) <= marks and roles.sum_to_one(columns.table.sample, list(outcomes)):
+        if set(outcomes) <= marks and meaning.sum_to_one(columns.table.sample, list(outcomes)):
             return Layout(
                 ((columns.model, chosen.columns),),
                 labels_of(chosen.classes),

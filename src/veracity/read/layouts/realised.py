@@ -8,11 +8,11 @@ from typing import Any
 from veracity.inputs import Forecasts, prepare_realised
 from veracity.records.layout import Layout
 
-from .. import roles
+from .. import column_meaning as meaning
 from ..build import ModelRows, numbers_in
-from ..columns import Columns
+from ..free_columns import Columns
+from ..nested_rows import Rows, likelihood_key, likelihoods, token_key, tokens
 from ..patterns import items_of
-from ..rows import Rows, likelihood_key, likelihoods, token_key, tokens
 from ..table import Table
 from . import binary
 
@@ -21,7 +21,7 @@ RULE = 8
 
 def match(columns: Columns) -> Layout | None:
     """A column named for the realised probability, and no outcome."""
-    column = columns.first(roles.REALISED, lambda c: c.numeric)
+    column = columns.first(meaning.REALISED, lambda c: c.numeric)
     if columns.forced and column is None:
         given = columns.options.positive_proba or columns.options.proba
         names = columns.table.columns
@@ -31,7 +31,7 @@ def match(columns: Columns) -> Layout | None:
     binary.refuse_realised(columns, binary.named_outcome(columns), [column])
     return Layout(
         ((columns.model, (column,)),),
-        scale=columns.options.scale or ("log" if "log" in roles.key_of(column) else "probability"),
+        scale=columns.options.scale or ("log" if "log" in meaning.key_of(column) else "probability"),
         basis="probability of what happened only (rule 8): it cannot be compared with frequencies",
     )
 

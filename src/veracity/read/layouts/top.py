@@ -11,13 +11,13 @@ from veracity.inputs import Forecasts
 from veracity.inputs.names import listed
 from veracity.records.layout import Event, Layout
 
-from .. import roles
+from .. import column_meaning as meaning
 from ..build import ModelRows, prepared
-from ..columns import Columns
+from ..column_meaning import Column
+from ..free_columns import Columns
 from ..picks import PICK_WAS_RIGHT, of_picks
-from ..refusals import named, not_picks, ranked
-from ..roles import Column
-from ..suggest import Proposal
+from ..proposals import Proposal
+from ..refused_columns import named, not_picks, ranked
 
 RULE = 6
 ROW_SUM, NEARLY_ALL = 1e-3, 0.99  # how near to one, in what share of the cases
@@ -32,11 +32,11 @@ def match(columns: Columns) -> Layout | None:
         return None
     correct = _correct(columns)
     if correct:
-        if roles.is_probability_of(confidence, correct):
+        if meaning.is_probability_of(confidence, correct):
             return None  # p_correct is the probability of `correct`, as of any other event
         _refuse_rows_of_classes(columns, confidence, correct)
         _refuse_below_half(columns, confidence, correct)
-        labels = roles.event_of(columns.all[correct].labels) or ("0", "1")
+        labels = meaning.event_of(columns.all[correct].labels) or ("0", "1")
         return _match(columns, confidence, correct, PICK_WAS_RIGHT, labels=labels)
     found = _label_and_pick(columns, confidence)
     if found is None:
@@ -50,13 +50,13 @@ def _correct(columns: Columns) -> str | None:
     options = columns.options
     if options.pick:
         return None
-    return columns.with_label().first(roles.RIGHT, lambda c: c.outcome_like and options.label in (None, c.name))
+    return columns.with_label().first(meaning.RIGHT, lambda c: c.outcome_like and options.label in (None, c.name))
 
 
 def _refuse_rows_of_classes(columns: Columns, confidence: str, correct: str) -> None:
     """Refuse a row for every class of a case, only one of them right, whose probabilities sum to one: no picks."""
     p = columns.all[confidence].values.cast(pl.Float64, strict=False)
-    for case in columns.where(lambda c: roles.is_id(c.name) or c.key in roles.CASE_IDS, (confidence, correct)):
+    for case in columns.where(lambda c: meaning.is_id(c.name) or c.key in meaning.CASE_IDS, (confidence, correct)):
         sums = pl.DataFrame({"case": case.text, "p": p}).group_by("case").agg(pl.col("p").sum(), pl.len())
         whole = (sums["p"] - 1.0).abs() < ROW_SUM
         if (sums["len"] > 1).all() and int(whole.sum()) > NEARLY_ALL * sums.height:
@@ -78,11 +78,11 @@ def _confidence(columns: Columns) -> str | None:
     if given:
         found = [c for _, _, c in columns.matched("positive_proba", given)]
         return found[0] if len(found) == 1 and (columns.options.pick or columns.forced) else None
-    called = columns.first(roles.CONFIDENCES, lambda c: c.numeric)
+    called = columns.first(meaning.CONFIDENCES, lambda c: c.numeric)
     if called:
         return called
     inside = columns.where(lambda c: c.on_scale(columns.scale) and c.distinct > 2)
-    probable = [c for c in inside if roles.named_probability(c.name)] if len(inside) > 1 else inside
+    probable = [c for c in inside if meaning.named_probability(c.name)] if len(inside) > 1 else inside
     return probable[0].name if len(probable) == 1 else None
 
 
@@ -93,7 +93,7 @@ def _label_and_pick(columns: Columns, confidence: str) -> tuple[str, str] | None
         pick = columns.all[columns.table.column(options.pick)]
         label = options.label and columns.all[columns.table.column(options.label)]
         fits = [label] if label else columns.candidates(lambda c: _comparable(c, pick), (confidence,))
-        fits = [c for c in fits if c.key in roles.OUTCOMES] or fits
+        fits = [c for c in fits if c.key in meaning.OUTCOMES] or fits
         if len(fits) != 1:
             raise columns.error(
                 f"no single column holds the labels that `{pick.name}` picks.",
@@ -107,12 +107,12 @@ def _label_and_pick(columns: Columns, confidence: str) -> tuple[str, str] | None
             )
         return fits[0].name, pick.name
     possible = columns.candidates(lambda c: bool(c.labels) or c.values.dtype == pl.String, (confidence,))
-    known = columns.where(lambda c: c.key in roles.OUTCOMES)
+    known = columns.where(lambda c: c.key in meaning.OUTCOMES)
     if options.label:
         labels = [columns.all[columns.table.column(options.label)]]
     else:  # `answer` and `status` say what is true only where nothing else does
-        labels = [c for c in possible if c.key in (roles.OUTCOMES if known else roles.WEAK_OUTCOMES)]
-    names = (*roles.OUTCOMES, *roles.WEAK_OUTCOMES)
+        labels = [c for c in possible if c.key in (meaning.OUTCOMES if known else meaning.WEAK_OUTCOMES)]
+    names = (*meaning.OUTCOMES, *meaning.WEAK_OUTCOMES)
     picks = [c for c in possible if columns.is_pick(c) or c.key in ANSWERS]
     for label in sorted(
         not_picks(columns, labels, [confidence]), key=lambda c: names.index(c.key) if c.key in names else -1
@@ -145,7 +145,7 @@ def _by_values(columns: Columns, possible: list[Column], labels: list[Column] | 
         pairs = [pair for pair in combinations(several, 2) if _agree_beyond_chance(*pair)]
         if len(pairs) != 1:
             return None
-        label, pick = sorted(pairs[0], key=lambda c: roles.rank_of_name(c.name))
+        label, pick = sorted(pairs[0], key=lambda c: meaning.rank_of_name(c.name))
         return label.name, pick.name
     for label in (c for c in labels if 3 <= len(c.labels) <= 100):
         picks = [c for c in several if c is not label and _agree_beyond_chance(label, c)]
@@ -199,14 +199,17 @@ def _refuse_below_half(columns: Columns, confidence: str, correct: str) -> None:
             f"`{confidence}` is below ½ in {below:,} of {rows:,} rows, and the pick is one of two labels: no "
             "confidence in a pick.",
             *(Proposal("of a label", {"label": c.name, "positive_proba": confidence}) for c in labels[:1]),
-            *(of_right if roles.key_of(confidence) in roles.CONFIDENCES else []),
+            *(of_right if meaning.key_of(confidence) in meaning.CONFIDENCES else []),
             otherwise=f"name the outcome:  {columns.option('label', 'COL')}",
         )
 
 
 def _is_confidence(columns: Columns, confidence: str, label: Column, pick: Column) -> bool:
     """Whether the probability is the confidence in the pick and not the probability of one label."""
-    called, (below, rows) = roles.key_of(confidence) in roles.CONFIDENCES, _below_half(columns, confidence)
+    called, (below, rows) = (
+        meaning.key_of(confidence) in meaning.CONFIDENCES,
+        _below_half(columns, confidence),
+    )
     if not label.two_valued or (called and below <= RARELY * rows):
         return True
     p, said = columns.all[confidence].values.cast(pl.Float64), pick.text

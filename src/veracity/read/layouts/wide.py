@@ -10,13 +10,15 @@ from veracity.inputs import Forecasts
 from veracity.inputs.names import many, run_of, short
 from veracity.records.layout import Classes, Cuts, Event, Layout
 
-from .. import roles
+from .. import column_meaning as meaning
 from ..arrays import are_half
 from ..build import ModelRows, prepared
 from ..classes import ClassSet, class_sets, given_sets
-from ..columns import Columns
+from ..column_meaning import Column
+from ..free_columns import Columns
 from ..patterns import labels_of
-from ..refusals import (
+from ..proposals import Proposal, placeholder
+from ..refused_columns import (
     called_otherwise,
     is_decided,
     more_likely,
@@ -26,8 +28,6 @@ from ..refusals import (
     sums_off,
     two_outcomes,
 )
-from ..roles import Column
-from ..suggest import Proposal, placeholder
 from . import binary
 
 RULE, OPTION = 5, "proba"
@@ -69,7 +69,7 @@ def match(columns: Columns) -> Layout | None:
 def _with_declared(columns: Columns, numbered: ClassSet) -> ClassSet:
     """Return numbered columns with the classes that the outcome declares, in its order."""
     label, numbers = columns.options.label, sorted(numbered.classes, key=lambda c: (len(c), c))
-    named = [columns.all[label]] if label in columns.all else columns.where(lambda c: c.key in roles.OUTCOMES)
+    named = [columns.all[label]] if label in columns.all else columns.where(lambda c: c.key in meaning.OUTCOMES)
     orders = {c.declared for c in named if len(c.declared) == len(numbers) and not set(c.declared) & set(numbers)}
     if len(orders) != 1 or numbers not in ([str(i + first) for i in range(len(numbers))] for first in (0, 1)):
         return numbered
@@ -117,7 +117,7 @@ def _event_last(columns: Columns, order: tuple[str, ...]) -> tuple[str, ...]:
         return order
     if positive is not None and positive not in order:
         raise columns.error(f"no class {positive}: the classes are {' '.join(order)}.", "name one of them")
-    pair = roles.event_of(order)
+    pair = meaning.event_of(order)
     event = positive if positive is not None else pair[1] if pair else order[1]
     return tuple(sorted(order, key=lambda c: c == event))
 
@@ -132,7 +132,7 @@ def _outcome(columns: Columns, chosen: ClassSet) -> str | None:
         if column.labels and not set(column.labels) & classes and not (options.cut or options.where):
             raise called_otherwise(columns, column, taken)
         return column.name
-    named = columns.candidates(lambda c: c.key in roles.OUTCOMES, taken)
+    named = columns.candidates(lambda c: c.key in meaning.OUTCOMES, taken)
     fits = columns.candidates(lambda c: bool(c.labels) and set(c.labels) <= classes and not columns.is_pick(c), taken)
     if options.cut:
         fits = [c for c in named if c.numeric]
@@ -179,7 +179,7 @@ def _other_labels(columns: Columns, column: Column, chosen: ClassSet) -> ValueEr
     if column.numeric and len(labels) != 2 and len(labels) != len(classes):
         return _needs_cut(columns, column, chosen)
     what = f"outcome `{column.name}` holds {short(labels, ', ')}, the classes are {short(classes, ', ')}."
-    pair = roles.event_of(labels) if len(labels) == 2 else None
+    pair = meaning.event_of(labels) if len(labels) == 2 else None
     if len(classes) == 2 and pair:
         event = (column.text == pair[1]).fill_null(False)
         means = [columns.all[c].values.filter(event).mean() for c in chosen.columns]

@@ -8,16 +8,17 @@ from functools import cached_property
 from typing import Any, cast
 
 from veracity import estimate
-from veracity.estimate.calibration.repeated import Repetition, finding
+from veracity.estimate.calibration.repeated_rows import Repetition, finding
 from veracity.estimate.comparison.dependent import Widening
 from veracity.estimate.loss.ideal import Ideal
-from veracity.estimate.loss.ladder import ONE_FOLD, NoProbabilities, chain
+from veracity.estimate.loss.losses import ONE_FOLD, NoProbabilities, chain
 from veracity.estimate.loss.recalibration import Recalibration
 from veracity.estimate.means.bootstrap import Bootstrap
+from veracity.estimate.means.entries import AT
 from veracity.estimate.means.expected import Expected
 from veracity.estimate.means.measured import FEWEST, TOO_FEW, Measured, unmeasured
 from veracity.estimate.means.published import Published
-from veracity.estimate.means.reported import AT, Profile
+from veracity.estimate.means.reported import Profile
 from veracity.estimate.means.scores import FEW_MISSES, few_misses
 from veracity.formulas.chain import Chain
 from veracity.kernels.result import MANY
@@ -29,7 +30,7 @@ from veracity.records.verdict import Reason, Verdict
 from veracity.results.document import RULES, Shown, rule_key, rule_of, without_intervals
 from veracity.state.plan import finite_power
 from veracity.state.tally import Tally
-from veracity.words.calibration import why_not
+from veracity.words.verdict import why_not
 
 TERMS = ("uncertainty", "resolution", "reliability", "within")
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # of analysis rows that recalibrations are fitted on and judged by

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from veracity.records.sections import ClassLevel, Surprise
-from veracity.records.verdict import ClassPair, Range, Reason, Verdict
+from veracity.records.verdict import ClassPair, Direction, Range, Reason, State, Verdict
 
 from .labels import BAD, MARK_OF_STATE, NEUTRAL, NOTICE, Said
 from .numbers import count, magnitude, rounded
@@ -39,6 +39,38 @@ WHY_NOT = {
 }
 
 
+BIASED = "biased"
+MISCALIBRATED = "miscalibrated"  # in no way that has a name of its own
+SLIGHTLY = "slightly "
+WORD_OF_STATE: dict[State, str] = {
+    "calibrated": "calibrated",
+    "none found": "no miscalibration found",
+    "too few": "too few cases",
+    "not measurable": "not measurable",
+}
+
+
+def word_of(state: State, direction: Direction | None = None, biased: bool = False) -> str:
+    """Return the verdict in a word or two.
+
+    >>> word_of("slight", "over-confident", biased=True)
+    'slightly over-confident and biased'
+    """
+    if state in WORD_OF_STATE:
+        return WORD_OF_STATE[state]
+    faults = " and ".join(name for name in (direction, BIASED if biased else None) if name)
+    return (SLIGHTLY if state == "slight" else "") + (faults or MISCALIBRATED)
+
+
+VERDICTS = tuple(  # every word that there is
+    word_of(state, direction, biased)
+    for state in get_args(State)
+    for biased in (False, True)
+    for direction in (*get_args(Direction), None)
+)
+VERDICTS = tuple(dict.fromkeys(VERDICTS))
+
+
 def why_not(reason: Reason, number: int | None = None, needed: int | None = None) -> str:
     """Return in words why there is no verdict, or why it says less than usual.
 
@@ -49,7 +81,7 @@ def why_not(reason: Reason, number: int | None = None, needed: int | None = None
     return WHY_NOT[reason].format(cases=cases, clusters=clusters, needed=needed)
 
 
-def verdict(word: str, detail: Verdict | None) -> list[Said]:
+def marked(word: str, detail: Verdict | None) -> list[Said]:
     """Return the sentences of the calibration verdict, most important first, each with its mark and title."""
     if detail is None:
         return [Said(NOTICE, capital(word), "")]

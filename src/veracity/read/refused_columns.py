@@ -10,11 +10,11 @@ import polars as pl
 
 from veracity.inputs.names import listed, run_of, short
 
-from . import roles
+from . import column_meaning as meaning
 from .classes import ClassSet
-from .columns import Columns
-from .roles import Column
-from .suggest import FEW, Agreement, Proposal, Refusal, agreement, placeholder, separation
+from .column_meaning import Column
+from .free_columns import Columns
+from .proposals import FEW, Agreement, Proposal, Refusal, agreement, placeholder, separation
 
 NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
 LABELS = 20  # whole numbers of more values are measurements
@@ -33,13 +33,13 @@ def ranked(
 
     def rank(column: Column) -> tuple[int, bool, bool, float, bool]:
         one = found[column.name]
-        return roles.rank_of_name(column.name), one.chance, one.beyond, -round(one.value, 2), not named(column)
+        return meaning.rank_of_name(column.name), one.chance, one.beyond, -round(one.value, 2), not named(column)
 
     return sorted(related, key=rank)
 
 
 def named(column: Column) -> bool:
-    return column.key in roles.OUTCOMES or column.key in roles.WEAK_OUTCOMES
+    return column.key in meaning.OUTCOMES or column.key in meaning.WEAK_OUTCOMES
 
 
 def related(columns: Columns, column: Column, forecasts: Sequence[str], classes: Sequence[str] = ()) -> bool:
@@ -105,10 +105,10 @@ def more_than_two(columns: Columns, column: Column, forecast: str) -> Refusal:
     what += " An outcome for one probability has two values."
     if not column.labels or (column.numeric and len(column.labels) > LABELS):
         middle = float(column.present.median() or 0) if column.numeric else 0.0  # type: ignore[arg-type]
-        given: dict[str, Any] = {"cut": f"{middle:g}"} | ({} if column.key in roles.OUTCOMES else {"label": name})
+        given: dict[str, Any] = {"cut": f"{middle:g}"} | ({} if column.key in meaning.OUTCOMES else {"label": name})
         when = "if it is a measurement, above which limit is the event?"
         return columns.refuse(what, Proposal(when, given, asked={"cut": placeholder(1)}))
-    odd, void = _codes(column), [v for v in column.labels if v.lower() in roles.VOID]
+    odd, void = _codes(column), [v for v in column.labels if v.lower() in meaning.VOID]
     without = {"label": name, "where": tuple(f"{name}!={v}" for v in odd or void)}
     strange = _strange(column)
     if odd:  # all other values are the event and its absence
@@ -128,29 +128,29 @@ def more_than_two(columns: Columns, column: Column, forecast: str) -> Refusal:
 
 def _codes(column: Column) -> list[str]:
     """Return the labels that are no outcomes, such as unknown and -9999, if those left are an event and its absence."""
-    odd = [v for v in column.labels if v.lower() in roles.VOID or (v in roles.SENTINELS and v != "-1")]  # -1, 0, 1
+    odd = [v for v in column.labels if v.lower() in meaning.VOID or (v in meaning.SENTINELS and v != "-1")]  # -1, 0, 1
     left = [v for v in column.labels if v not in odd]
-    return odd if len(left) == 2 and roles.event_of(left) is not None else []
+    return odd if len(left) == 2 and meaning.event_of(left) is not None else []
 
 
 def _strange(column: Column) -> str:
     """Return the only label beside an event and its absence, such as draw or lost; empty if there is none."""
     words = {word.lower(): word for word in column.labels}
-    pairs = [{event, other} for event, other in roles.EVENT_WORDS.items() if {event, other} <= set(words)]
+    pairs = [{event, other} for event, other in meaning.EVENT_WORDS.items() if {event, other} <= set(words)]
     rest = sorted(set(words) - pairs[0]) if pairs else []
     return words[rest[0]] if len(rest) == 1 and len(words) == len(column.labels) and not rest[0].isdigit() else ""
 
 
 def _event(column: Column) -> str:
     """Return the labels that are words for events."""
-    return ",".join(label for label in column.labels if label.lower() in roles.EVENT_WORDS)
+    return ",".join(label for label in column.labels if label.lower() in meaning.EVENT_WORDS)
 
 
 def _likely_event(columns: Columns, column: Column, forecast: str) -> str:
     """Return the label that the forecast's name ends in, words for events, or the label with the highest forecasts."""
-    labels = [v for v in column.labels if v.lower() not in roles.VOID] or list(column.labels)
-    name = roles.key_of(forecast)
-    ends = [label for label in labels if roles.key_of(label) and name.endswith(roles.key_of(label))]
+    labels = [v for v in column.labels if v.lower() not in meaning.VOID] or list(column.labels)
+    name = meaning.key_of(forecast)
+    ends = [label for label in labels if meaning.key_of(label) and name.endswith(meaning.key_of(label))]
     if ends or _event(column):
         return ",".join(ends[-1:]) or _event(column)
     p = columns.all[forecast].values.cast(pl.Float64, strict=False)
@@ -161,7 +161,7 @@ def _likely_event(columns: Columns, column: Column, forecast: str) -> str:
 def void_outcomes(columns: Columns, column: Column) -> Refusal | None:
     """Return the refusal of outcomes that are neither the event nor its absence, such as annulled, if there are any."""
     chosen = {v.lower() for v in columns.options.versus_rest}
-    void = [v for v in column.labels if v.lower() in roles.VOID and v.lower() not in chosen]
+    void = [v for v in column.labels if v.lower() in meaning.VOID and v.lower() not in chosen]
     if not void:
         return None
     rows = sum(column.times.get(v, 0) for v in void)
@@ -182,7 +182,7 @@ def called_otherwise(columns: Columns, outcome: Column, names: Sequence[str]) ->
 
 def outcomes_beside(columns: Columns) -> list[Proposal]:
     """Return the proposal of a file in the same folder that is named for the outcomes: y_true.npy for y_prob.npy."""
-    beside = columns.table.companion(roles.FORECAST_FILES, roles.OUTCOME_FILES)
+    beside = columns.table.companion(meaning.FORECAST_FILES, meaning.OUTCOME_FILES)
     path = columns.table.path
     if beside is None or path is None or columns.options.label_file:
         return []
@@ -224,7 +224,7 @@ def refuse_codes(columns: Columns, forecasts: Sequence[str]) -> None:
         codes = outside.unique().sort().to_list()
         few = 0 < outside.len() < 0.5 * column.present.len() and len(codes) <= 2
         often = outside.filter(outside.is_duplicated() & (outside < 0)).to_list()
-        if few and all(f"{code:g}" in roles.SENTINELS or code in often for code in codes):
+        if few and all(f"{code:g}" in meaning.SENTINELS or code in often for code in codes):
             shown = [f"{code:.12g}" for code in codes]
             where = tuple(f"{column.name}!={code}" for code in shown)
             raise columns.refuse(

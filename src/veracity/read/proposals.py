@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from veracity.inputs.names import Names
 
 from ..options import NAMES, READING, ReadOptions
-from .roles import Column, event_of
+from .column_meaning import Column, event_of
 
 Attempt = Callable[[ReadOptions], None]  # raises ValueError if the table cannot be read with these options
 Completed = tuple[ReadOptions, Mapping[str, str]]  # options that were tried, and those printed as placeholders

@@ -9,9 +9,9 @@ from veracity.inputs.names import run_of
 from veracity.records.layout import Layout
 
 from ..options import ReadOptions, canonical
-from .columns import Columns
+from .free_columns import Columns
 from .patterns import matching
-from .suggest import Proposal, flags
+from .proposals import Proposal, flags
 
 USUAL = ReadOptions()
 

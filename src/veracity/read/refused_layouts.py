@@ -12,10 +12,12 @@ from veracity.inputs import Forecasts, check
 from veracity.inputs.names import run_of
 from veracity.words.layout import empty_columns
 
-from . import roles
+from . import column_meaning as meaning
 from .classes import DIGITS, class_sets, with_stem
-from .columns import Columns
-from .refusals import (
+from .column_meaning import Column
+from .free_columns import Columns
+from .proposals import Proposal, agreement, command, placeholder
+from .refused_columns import (
     LABELS,
     agreement_of,
     called_otherwise,
@@ -25,8 +27,6 @@ from .refusals import (
     related,
     sums_off,
 )
-from .roles import Column
-from .suggest import Proposal, agreement, command, placeholder
 
 MEMBERS = 6  # fewer numbered columns are not taken for the members of an ensemble
 LISTED = 200  # columns that a message names
@@ -73,10 +73,10 @@ def unclear(columns: Columns) -> ValueError:
     _check_range(columns)
     if not columns.where(lambda c: c.two_valued):
         for name in columns.table.empty:
-            if roles.key_of(name) in roles.OUTCOMES:
+            if meaning.key_of(name) in meaning.OUTCOMES:
                 columns.table.column(name)  # refuses: it is empty
-    one = roles.without_bounds(columns.where(lambda c: c.probability))
-    possible = columns.where(lambda c: c.key not in roles.IDS)
+    one = meaning.without_bounds(columns.where(lambda c: c.probability))
+    possible = columns.where(lambda c: c.key not in meaning.IDS)
     if columns.table.style == "file" and len(one) == len(possible) == 1 and not columns.table.empty:
         return columns.refuse(
             f"`{one[0].name}` could be the forecast, but no column holds outcomes.",
@@ -104,10 +104,10 @@ def unclear(columns: Columns) -> ValueError:
 
 def _special(columns: Columns, one: list[Column]) -> ValueError | None:
     """Return the refusal of an outcome that is known by its name and does not suit the probabilities."""
-    outcomes = columns.candidates(lambda c: c.key in roles.OUTCOMES)
+    outcomes = columns.candidates(lambda c: c.key in meaning.OUTCOMES)
     labelled = [c for c in outcomes if len(c.labels) == len(one) > 2]
     names = [c.name for c in one]
-    if len(labelled) == 1 and roles.sum_to_one(columns.table.sample, names) and not _with_pattern(columns):
+    if len(labelled) == 1 and meaning.sum_to_one(columns.table.sample, names) and not _with_pattern(columns):
         return called_otherwise(columns, labelled[0], names)
     single = [c for c in outcomes if len(c.labels) == 1]
     if len(single) == len(one) == 1:
@@ -132,14 +132,14 @@ def _with_probability(columns: Columns, one: list[Column]) -> list[Proposal]:
     proposals, best = _with_pattern(columns), ranked(columns, two, [c.name for c in one])
     if best:
         return proposals or _with_outcome(columns, best[0].name, one)
-    soft = [c for c in one if c.key in roles.OUTCOMES]
+    soft = [c for c in one if c.key in meaning.OUTCOMES]
     if len(soft) == 1 and len(one) == 2:
         (other,) = (c.name for c in one if c is not soft[0])
         given = {"label": soft[0].name, "positive_proba": other}
         proposals.append(Proposal("outcomes between 0 and 1", given, "assess"))
     if len(one) == len(two) == 1:
         (label,), (p,) = two, one
-        pair = roles.event_of(label.labels)
+        pair = meaning.event_of(label.labels)
         if pair and agreement_of(columns, label, [p.name], ()).opposite:
             given = {"label": label.name, "positive": pair[0]}
             return [Proposal(f"if `{p.name}` is the probability of {pair[0]}", given, "assess"), *proposals]
@@ -150,11 +150,11 @@ def _with_probability(columns: Columns, one: list[Column]) -> list[Proposal]:
 
 def _with_outcome(columns: Columns, label: str, one: list[Column]) -> list[Proposal]:
     """Return proposals for an outcome and the probabilities that go with it, as models and the best of them."""
-    one = [c for c in one if roles.named_probability(c.name)] or one
+    one = [c for c in one if meaning.named_probability(c.name)] or one
     found = {c.name: agreement_of(columns, columns.all[label], [c.name], ()) for c in one}
     likely = [name for name, each in found.items() if not each.chance] or list(found)
     first = max(likely, key=lambda name: found[name].value)
-    if len(likely) == 1 or roles.sum_to_one(columns.table.sample, list(found)):  # not models: one is the event's
+    if len(likely) == 1 or meaning.sum_to_one(columns.table.sample, list(found)):  # not models: one is the event's
         return [Proposal("for example", {"label": label, "positive_proba": first}, "assess")]
     models = {"label": label} | ({"positive_proba": ",".join(likely)} if len(likely) < len(one) else {})
     return [
@@ -246,7 +246,7 @@ def _members(columns: Columns) -> list[Proposal]:
         others = columns.candidates(lambda c: c.numeric and c.distinct > 2, [c.name for c in members])
         copies = [c.name for c in others if any(c.values.equals(m.values) for m in members)]
         average = Column("mean", mean)
-        found = [(c.key in roles.OUTCOMES, agreement(c, [average]).value, c) for c in others if c.name not in copies]
+        found = [(c.key in meaning.OUTCOMES, agreement(c, [average]).value, c) for c in others if c.name not in copies]
         likely = [c for _, value, c in sorted(found, key=lambda item: item[:2], reverse=True) if value > 0.5]
         for outcome in likely[:1]:
             middle = float(outcome.present.median() or 0.0)  # type: ignore[arg-type]
@@ -262,9 +262,9 @@ def _one_column(columns: Columns) -> ValueError:
         remedy = _without_probability(columns)[1]
         return columns.error(f"one column `{only.name}`, no outcome and no probability.", remedy)
     beside = outcomes_beside(columns)
-    weights = table.style == "file" and only.key in roles.WEIGHTS
+    weights = table.style == "file" and only.key in meaning.WEIGHTS
     no = "no outcome" if only.within and not weights else "no outcome and no probability"
-    no = "no probability" if only.key in roles.OUTCOMES else no
+    no = "no probability" if only.key in meaning.OUTCOMES else no
     empty = f" ({empty_columns(table.format)})" if table.format.empty else ""
     if beside and only.within and not weights:
         return columns.refuse(f"one column `{only.name}`, {no}.", *beside)
@@ -276,7 +276,7 @@ def _one_column(columns: Columns) -> ValueError:
     elif not weights:
         what += "\n  a table needs a column of outcomes and one of probabilities, and a delimiter between them"
     if weights:
-        data = table.companion(roles.WEIGHTS) or "FILE"
+        data = table.companion(meaning.WEIGHTS) or "FILE"
         what += f"   weights for another file:  veracity assess {data} --weight {table.name}"
     return ValueError(what)
 
@@ -284,7 +284,7 @@ def _one_column(columns: Columns) -> ValueError:
 def _require_plain_numbers(columns: Columns, column: Column) -> None:
     """Refuse a column of probabilities by name that holds a few words; the message names the first."""
     values, present = column.values, column.present
-    if values.dtype != pl.String or not roles.named_probability(column.name):
+    if values.dtype != pl.String or not meaning.named_probability(column.name):
         return
 
     def refuse(odd: pl.Series, what: str, remedy: str) -> None:

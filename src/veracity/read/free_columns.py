@@ -11,10 +11,10 @@ import polars as pl
 from veracity.inputs.names import run_of
 
 from ..options import ReadOptions, canonical
-from . import roles
+from . import column_meaning as meaning
+from .column_meaning import Column
 from .patterns import items_of, matching
-from .roles import Column
-from .suggest import Proposal, Refusal
+from .proposals import Proposal, Refusal
 from .table import Table
 
 
@@ -75,15 +75,15 @@ class Columns:
 
     def is_pick(self, column: Column) -> bool:
         """Whether the column holds predicted labels, by its name."""
-        return column.key in roles.PICKS and not column.probability and column.name != self.options.label
+        return column.key in meaning.PICKS and not column.probability and column.name != self.options.label
 
     def one_probability(self, without: Sequence[str] = ()) -> str | None:
         """Return the only column that can be the probability of the event, or the only one with such a name."""
-        numeric = self.where(lambda c: c.numeric and c.key not in roles.WEIGHTS, without)
+        numeric = self.where(lambda c: c.numeric and c.key not in meaning.WEIGHTS, without)
         fits = [c for c in numeric if c.on_scale(self.scale)]
         # a forecast by name that is out of range is still the forecast: the check says what is wrong
-        named = [c for c in fits or numeric if c.key in roles.PROBABILITIES]
-        named = named or [c for c in fits or numeric if roles.named_probability(c.name)]
+        named = [c for c in fits or numeric if c.key in meaning.PROBABILITIES]
+        named = named or [c for c in fits or numeric if meaning.named_probability(c.name)]
         fits = named or fits
         return fits[0].name if len(fits) == 1 else None
 
@@ -128,13 +128,13 @@ class Columns:
             return None if given == "none" else self.table.column(given)
         known = copy.copy(self)
         known.free = self.free | {name: self.all[name] for name in self.options.id}  # one of them may name the model
-        name = known.first(roles.MODELS, lambda c: 2 <= c.distinct <= 50)
-        name = name or known.first(roles.WEAK_MODELS, lambda c: 2 <= c.distinct <= 50 and self._have_all_cases(c))
+        name = known.first(meaning.MODELS, lambda c: 2 <= c.distinct <= 50)
+        name = name or known.first(meaning.WEAK_MODELS, lambda c: 2 <= c.distinct <= 50 and self._have_all_cases(c))
         return name if name and (self.table.whole or self.options.id) else None
 
     def _have_all_cases(self, models: Column) -> bool:
         """Whether a column that identifies the cases has each of them once for every model."""
-        keys = self.options.id or [c.name for c in self.all.values() if c.key in roles.CASE_IDS]
+        keys = self.options.id or [c.name for c in self.all.values() if c.key in meaning.CASE_IDS]
         pairs = self.table.sample.select(models.name, *keys) if keys else self.table.sample.head(0)
         cases = pairs.select(keys).n_unique() if keys else 0
         return cases > 1 and pairs.n_unique() == pairs.height == cases * models.distinct

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.estimate.calibration.cases import DRAWS, Many
+from veracity.estimate.calibration.residuals import DRAWS, Many
 from veracity.estimate.calibration.slope import PER_CLASS, fit
 from veracity.estimate.groups_and_time.stability import aligned
 from veracity.estimate.loss.recalibration import recalibration
 from veracity.inputs import Forecasts
 from veracity.records.findings import Finding
 from veracity.records.findings_of_results import RepeatedForecasts, RepeatedRows
+from veracity.state.analysis_rows import hashes
 from veracity.state.clusters import ClusterScores
 from veracity.state.content import forecast_hashes
-from veracity.state.rows import hashes
 from veracity.state.tally import Tally
 from veracity.types import Floats, Ints
 

@@ -10,9 +10,9 @@ import numpy as np
 from veracity.estimate.calibration.calibration_tests import ALPHA
 from veracity.estimate.calibration.verdict import AllEntries, Judged, judge, not_measurable
 from veracity.estimate.loss.recalibration import Recalibration
+from veracity.estimate.means.entries import Entries
 from veracity.estimate.means.expected import Expected
-from veracity.estimate.means.reported import Entries
-from veracity.inputs.places import file_of
+from veracity.inputs.row_numbers import file_of
 from veracity.records.reading import Reading
 from veracity.records.sections import Surprise
 from veracity.records.verdict import Reason, Verdict

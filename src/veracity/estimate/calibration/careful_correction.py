@@ -16,7 +16,7 @@ import numpy as np
 
 from veracity import calibrators
 from veracity.calibrators import beta, platt, temperature, temperature_levels, vector
-from veracity.estimate.calibration.cases import LEAST_IN_FIT, Many, Two
+from veracity.estimate.calibration.residuals import LEAST_IN_FIT, Many, Two
 from veracity.estimate.calibration.slope import CONVERGED, HALVINGS, RIDGE, STEPS, dependence, fit, gains
 from veracity.formulas.intervals import quantile
 from veracity.types import Floats, Ints
