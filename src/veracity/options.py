@@ -1,7 +1,7 @@
 """Every option once: how it is written, explained and checked, what it needs, and which commands have it.
 
 An option is a field of a record: `ReadOptions` here (how input is read), `Plan` in state/plan.py (how it is assessed),
-`Outputs` in cli/_options.py (what is written). The command line, its help, the arguments in Python, refusals and
+`Outputs` in cli/_click.py (what is written). The command line, its help, the arguments in Python, refusals and
 proposed commands follow from the fields. Nothing heavy is imported here, so that help is quick.
 """
 

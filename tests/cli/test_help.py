@@ -139,7 +139,7 @@ def test_shell_completes_commands_and_options() -> None:
 def test_the_options_that_say_how_the_input_is_read_are_kept_as_they_were_written(
     typed: list[str], kept: str | None
 ) -> None:
-    from veracity.cli._options import typed_input_options
+    from veracity.cli._click import typed_input_options
 
     command = cli.veracity.get_command(click.Context(cli.veracity), "assess")
     assert command is not None

@@ -14,7 +14,7 @@ import pytest
 import veracity as vc
 from veracity import cli
 from veracity.cli import run
-from veracity.cli._options import Command
+from veracity.cli._click import Command
 from veracity.state.plan import MOST_DRAWS
 
 N = 60

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from click.testing import CliRunner
 
-from veracity.cli._options import FILES, READ, read_options_from
+from veracity.cli._click import FILES, READ, read_options_from
 from veracity.read import ReadOptions
 
 SEEN: list[Any] = []

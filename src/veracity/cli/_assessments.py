@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from veracity.cli._click import Request, typed_input_options
 from veracity.cli._database import counted_in_database
-from veracity.cli._options import Request, typed_input_options
 from veracity.cli._output_files import tell
 from veracity.cli._progress import ProgressBar
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from veracity.cli._options import Request
+from veracity.cli._click import Request
 
 if TYPE_CHECKING:
     from veracity.state.tally import Tally

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from veracity.cli._options import Outputs, Request
+from veracity.cli._click import Outputs, Request
 from veracity.cli._output_files import OutputFiles, check_files, check_outputs, files_read, to_stdout
 from veracity.cli._progress import ProgressBar
 

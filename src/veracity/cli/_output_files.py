@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from veracity.cli._options import Outputs, Request
+from veracity.cli._click import Outputs, Request
 
 if TYPE_CHECKING:
     from veracity.files.files_read import FilesRead

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from veracity.cli._click import ENGINES, ESTIMATION, FILES, FORCE, READ, Command, Option, Request
 from veracity.cli._mapped_rows import ROWS, SUFFIX, check_rows_file, map_file_of, one_model, warn_of_changes, write
-from veracity.cli._options import ENGINES, ESTIMATION, FILES, FORCE, READ, Command, Option, Request
 from veracity.cli._output_files import OutputFiles, files_read, tell
 from veracity.cli._progress import ProgressBar
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from veracity.cli._options import ASSESS, FILES, METRICS, OUTPUT, OUTPUTS, Command, Option, Outputs, Request
+from veracity.cli._click import ASSESS, FILES, METRICS, OUTPUT, OUTPUTS, Command, Option, Outputs, Request
 
 TALLY = Option(
     OUTPUT, "--tally OUT", "Write the tally, which `veracity merge` adds and `veracity assess OUT` reads again."

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from veracity.cli._options import ASSESS, FILES, FORCE, OUTPUT, Command, Option, Request
+from veracity.cli._click import ASSESS, FILES, FORCE, OUTPUT, Command, Option, Request
 from veracity.cli._output_files import OutputFiles, check_files, files_read, tell
 
 if TYPE_CHECKING:

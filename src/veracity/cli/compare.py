@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from veracity.cli._options import ASSESS, ESTIMATION, FILES, OUTPUTS, Command, Option, Outputs, Request, options_for
+from veracity.cli._click import ASSESS, ESTIMATION, FILES, OUTPUTS, Command, Option, Outputs, Request, options_for
 from veracity.state.plan import PLANNED
 
 REFERENCE = Option(ESTIMATION, "--reference MODEL", "Compare every model with this one only.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from veracity.cli._options import ESTIMATION, FILES, OUTPUTS, READ, Command, Option, Outputs, Request, read_options_from
+from veracity.cli._click import ESTIMATION, FILES, OUTPUTS, READ, Command, Option, Outputs, Request, read_options_from
 from veracity.cli._output_files import check_outputs, files_read, tell, to_stdout
 from veracity.cli._progress import ProgressBar
 

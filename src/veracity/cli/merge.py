@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from veracity.cli._options import ESTIMATION, FORCE, OUTPUT, Command, Option
+from veracity.cli._click import ESTIMATION, FORCE, OUTPUT, Command, Option
 from veracity.cli._output_files import OutputFiles, check_files, tell
 
 TALLIES = click.Argument(["tallies"], nargs=-1, required=True, metavar="TALLY…")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from veracity.cli._options import (
+from veracity.cli._click import (
     ENGINE,
     ESTIMATION,
     FILES,

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from veracity.cli._options import ESTIMATION, OUTPUT, Command, Option
+from veracity.cli._click import ESTIMATION, OUTPUT, Command, Option
 from veracity.cli._output_files import to_stdout
 
 BASELINE = Option(ESTIMATION, "--baseline P", "Base rate of the event.", required=True, type=float)

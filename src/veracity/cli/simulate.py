@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from veracity.cli._options import CASES, ESTIMATION, FORCE, OUTPUT, Command, Option
+from veracity.cli._click import CASES, ESTIMATION, FORCE, OUTPUT, Command, Option
 from veracity.cli._output_files import OutputFiles, check_file
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from veracity.cli._options import INPUT, Command, Option
+from veracity.cli._click import INPUT, Command, Option
 from veracity.cli._output_files import to_stdout
 
 DIALECTS = ("duckdb", "postgres", "spark", "sqlite")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from veracity.cli._options import CASES, ESTIMATION, INPUT, OUTPUTS, PLAN, READ, Command, Option, Outputs
+from veracity.cli._click import CASES, ESTIMATION, INPUT, OUTPUTS, PLAN, READ, Command, Option, Outputs
 from veracity.cli._output_files import check_outputs, files_read, to_stdout
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from veracity.records.sections import Level
 from veracity.records.stability import Drift, Group, GroupCalibration, GroupShift, Window
@@ -30,8 +29,8 @@ def differing(groups: Mapping[str, Group] | None) -> dict[str, Group]:
     """Return the columns whose groups differ in calibration by more than chance explains."""
     columns = groups or {}
     least = BESIDE / min(max(len(columns), 1), MOST_COLUMNS) * (1.0 + 1e-9)
-    found = {name: (group, _p(group.calibration)) for name, group in columns.items()}
-    return {name: group for name, (group, p) in found.items() if p is not None and p <= least}
+    p_values = {name: group.calibration.p for name, group in columns.items() if group.calibration is not None}
+    return {name: columns[name] for name, p in p_values.items() if p is not None and p <= least}
 
 
 def unstable(drift: Drift | None, windows: Sequence[Window] | None, groups: Mapping[str, Group] | None) -> Said | None:
@@ -121,27 +120,27 @@ def drift_note(drift: Drift | None) -> str:
 
 def group_notes(column: str, group: Group) -> list[str]:
     """Return whether calibration differs, and which cases are harder, for the table of groups."""
-    held, said = group.calibration, []
-    p = _p(held)
-    if held is not None and p is None and held.reason:
-        said.append(f"Calibration was not compared: {held.reason}.")
-    if held is not None and p is not None:
-        off = f": {listing([f'{one.group} ({one.direction})' if one.direction else one.group for one in _first(held)])}"
+    calibration, sentences = group.calibration, []
+    p = None if calibration is None else calibration.p
+    if calibration is not None and p is None and calibration.reason:
+        sentences.append(f"Calibration was not compared: {calibration.reason}.")
+    if calibration is not None and p is not None:
+        shifts = [f"{one.group} ({one.direction})" if one.direction else one.group for one in _first(calibration)]
         verb = "differs" if p <= BESIDE else "seems to differ" if p <= IN_TABLE else "does not clearly differ"
-        some = off if held.off and p <= IN_TABLE else ""
-        said.append(f"Calibration {verb} by {column} ({p_equals(p)}; {held.method}){some}.")
+        off = f": {listing(shifts)}" if shifts and p <= IN_TABLE else ""
+        sentences.append(f"Calibration {verb} by {column} ({p_equals(p)}; {calibration.method}){off}.")
     harder = None if group.differ is None else group.differ.p
     if group.differ is not None and harder is not None:
         how = f"({p_equals(harder)}; {group.differ.method})"
         if harder >= BESIDE:
-            said.append(f"The log losses of groups do not clearly differ {how}.")
+            sentences.append(f"The log losses of groups do not clearly differ {how}.")
         elif p is not None and p > IN_TABLE and group.worst is not None and group.worst in group.levels:
             loss = group.levels[group.worst].scores.log_loss
             size = f"log loss {number(loss)}" if finite(loss) is not None else "an infinite log loss"
-            said.append(f"Cases of {column} = {group.worst} are harder, with {size} {how}.")
+            sentences.append(f"Cases of {column} = {group.worst} are harder, with {size} {how}.")
         else:
-            said.append(f"The log losses of groups differ {how}.")
-    return said
+            sentences.append(f"The log losses of groups differ {how}.")
+    return sentences
 
 
 def _first(held: GroupCalibration) -> list[GroupShift]:
@@ -150,7 +149,3 @@ def _first(held: GroupCalibration) -> list[GroupShift]:
     for one in held.off:
         found.setdefault(one.group, one)
     return list(found.values())
-
-
-def _p(held: Any) -> float | None:
-    return None if held is None else held.p

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from veracity.cli import assess, run
-from veracity.cli._options import Request
+from veracity.cli._click import Request
 from veracity.inputs import Forecasts
 from veracity.read import open as open_source
 
