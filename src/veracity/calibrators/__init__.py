@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
 from veracity.inputs import Forecasts
+from veracity.kernels.blas import one_blas_thread
 
 from ._black_box import black_box
 from ._feasibility import InfeasibleTarget
@@ -62,6 +63,7 @@ def label(name: str) -> str:
     return str(getattr(_module(name), "LABEL", name.replace("_", " ")))
 
 
+@one_blas_thread
 def fit(name: str, forecasts: Forecasts, **options: Any) -> Fitted:
     """Return the map of that name, fitted."""
     fitted: Fitted = _module(name).fit(forecasts, **options)

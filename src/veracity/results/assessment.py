@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from veracity import estimate
 from veracity.calibrators import Fitted
 from veracity.estimate.calibration.fix import Advice
 from veracity.estimate.loss.losses import NoProbabilities
+from veracity.kernels.blas import one_blas_thread, section
 from veracity.kernels.result import R
 from veracity.records import findings_of_results as of_results
 from veracity.records import sections as records
@@ -59,26 +59,26 @@ class Assessment(Tabular):
 
     # -- filled by the one pass -----------------------------------------------------------------------------------
 
-    @cached_property
+    @section
     def n(self) -> int:
         """Number of cases."""
         return self._counted.cases
 
-    @cached_property
+    @section
     def classes(self) -> tuple[Any, ...]:
         return self._counted.classes
 
-    @cached_property
+    @section
     def floor(self) -> float:
         """Minimum probability of the reported means."""
         return self._counted.plan.limits[0]
 
-    @cached_property
+    @section
     def level(self) -> float:
         """Level of the intervals."""
         return self._counted.plan.level
 
-    @cached_property
+    @section
     def scores(self) -> records.Scores:
         """Proper scores, accuracy and ranking."""
         if self._shared.nothing:
@@ -90,19 +90,19 @@ class Assessment(Tabular):
         findings = estimate.findings(self._state, found, self._shared.profile.entries)
         return self._shared.shown(replace(found, findings=findings))
 
-    @cached_property
+    @section
     def skill(self) -> records.Skill:
         """Improvement on the baseline as a share of its loss."""
         if self._shared.nothing:
             return records.Skill(undefined(self._shared.nothing), undefined(self._shared.nothing))
         return self._shared.shown(estimate.skill(self._state, self.baseline))
 
-    @cached_property
+    @section
     def baseline(self) -> records.Baseline:
         """Scores of always predicting the class frequencies."""
         return records.Baseline() if self._shared.nothing else estimate.baseline(self._state)
 
-    @cached_property
+    @section
     def reported(self) -> records.Means:
         """The three means of the probability given to the outcome."""
         if self._shared.nothing:
@@ -110,7 +110,7 @@ class Assessment(Tabular):
         found, bootstrap = self._shared.profile.means(), self._shared.bootstrap
         return self._shared.shown(found if bootstrap is None else bootstrap.of_means(found), "reported")
 
-    @cached_property
+    @section
     def expected(self) -> records.ExpectedMeans:
         """The same means as the forecaster expects of itself, and its expected scores beside the observed ones."""
         held = self._shared
@@ -118,13 +118,13 @@ class Assessment(Tabular):
         scores = {key: self._expected_score(key) for key in (*RULES, *held.further)}
         return records.ExpectedMeans(**means.readings(), findings=means.findings, scores=scores)
 
-    @cached_property
+    @section
     def measured(self) -> records.Means:
         """The same means after recalibration: the refinement loss as a probability, (1 − r·RL)^(1/r)."""
         held = self._shared
         return held.shown_measured(held.measured.means()) if held.measured else held.no_measured_means
 
-    @cached_property
+    @section
     def divergence(self) -> records.Means:
         """Reported ÷ measured."""
         held = self._shared
@@ -132,35 +132,35 @@ class Assessment(Tabular):
             return held.no_measured_means
         return held.shown_measured(held.measured.divergence(self.losses("log").CL))
 
-    @cached_property
+    @section
     def papers(self) -> Papers:
         """Measured means, divergence and spread ratio by the procedures of the papers and by the curve asked for."""
         return self._shared.papers
 
-    @cached_property
+    @section
     def source(self) -> records.Means:
         """The same means of the source probabilities, where they are given (`ideal`)."""
         if self._shared.nothing:
             return self._no_means
         return self._shared.shown(estimate.source_means(self._state), "expected")
 
-    @cached_property
+    @section
     def source_divergence(self) -> records.Means:
         """Reported ÷ source."""
         return self._no_means if self._shared.nothing else estimate.source_divergence(self.reported, self.source)
 
-    @cached_property
+    @section
     def calibration_slope(self) -> Reading:
         """Slope b of ln p' = a + b ln p, that of the verdict: below 1 over-confident, above 1 under-confident."""
         return self.verdict_detail.slope
 
-    @cached_property
+    @section
     def spread_ratio(self) -> Reading:
         """Spread ratio of N17 and CQ: (decisiveness − robustness) measured ÷ reported."""
         held = self._shared
         return held.measured.spread_ratio() if held.measured else held.no_measured_means.decisiveness
 
-    @cached_property
+    @section
     def risk_profile(self) -> records.RiskProfile:
         """The generalized mean for every r: expected, reported and measured."""
         if self._shared.nothing:
@@ -170,54 +170,54 @@ class Assessment(Tabular):
         expected = None if held.unjudged else held.expected
         return held.shown(estimate.risk_profile(expected, held.profile, held.measured, held.bootstrap))
 
-    @cached_property
+    @section
     def means_at(self) -> Mapping[str, MeansAt]:
         """The generalized means at the r of the plan."""
         return self._shared.means_at
 
-    @cached_property
+    @section
     def floors(self) -> tuple[FloorMeans, ...]:
         """The reported means with minimum probabilities (CQ Table 2)."""
         if self._shared.nothing:
             return tuple(FloorMeans(floor, np.nan, np.nan, np.nan) for floor in FLOORS)
         return self._shared.profile.floors
 
-    @cached_property
+    @section
     def bins(self) -> tuple[records.Bin, ...]:
         """The bins of the published procedure."""
         return self._shared.bins
 
-    @cached_property
+    @section
     def calibration_error(self) -> records.CalibrationErrors:
         """Mean gaps between forecast and frequency."""
         return records.CalibrationErrors() if self._shared.unjudged else estimate.calibration_error(self._state)
 
     # -- conclusions: one cross-validation serves verdict, losses and remedies ------------------------------------
 
-    @cached_property
+    @section
     def verdict(self) -> str:
         """The calibration verdict in one or a few words."""
         return self.verdict_detail.word
 
-    @cached_property
+    @section
     def verdict_detail(self) -> Verdict:
         """Can the probabilities be taken at face value? Tests, sizes and sentences."""
         return self._shared.shown(self._shared.verdict)
 
-    @cached_property
+    @section
     def remedies(self) -> tuple[records.Remedy, ...]:
         """What each recalibration gains on cases it was not fitted to, best first."""
         if self._shared.unfitted:
             return ()
         return estimate.remedies(self._shared.recalibration, level=self._state.plan.level)
 
-    @cached_property
+    @section
     def advice(self) -> Fix:
         """What to do about what the verdict found: a map with its gain, or the reason why there is none."""
         fix = self._advised.fix
         return fix if fix.map is None else replace(fix, python=FIT_AND_USE)
 
-    @cached_property
+    @section
     def _advised(self) -> Advice:
         """The advice with the map that it means."""
         held, baseline = self._shared, self.baseline.log_loss
@@ -238,17 +238,17 @@ class Assessment(Tabular):
 
         return calibrator(self)
 
-    @cached_property
+    @section
     def _losses_by_rule(self) -> Mapping[str, records.Losses]:
         """The losses of KF15 by rule: log, Brier, and the r of the plan."""
         return {key: self._losses(key) for key in (*RULES, *self._shared.further)}
 
-    @cached_property
+    @section
     def _decompositions(self) -> Mapping[str, records.Decomposition]:
         """Uncertainty − resolution + reliability by rule."""
         return {key: self._shared.decomposition(key) for key in (*RULES, *self._shared.further)}
 
-    @cached_property
+    @section
     def decomposed_profile(self) -> records.DecomposedProfile:
         """Terms of the loss along r as shares of the baseline's loss."""
         if self._shared.unjudged:
@@ -260,17 +260,17 @@ class Assessment(Tabular):
         except NoProbabilities:
             return records.DecomposedProfile(())
 
-    @cached_property
+    @section
     def corp(self) -> records.Corp:
         """Miscalibration, discrimination and uncertainty with isotonic recalibration."""
         return records.Corp() if self._shared.unjudged else estimate.corp(self._state.rows)
 
-    @cached_property
+    @section
     def adjustment(self) -> records.Adjustment:
         """What prior correction does: factors or shifts, and the loss after it."""
         return records.Adjustment() if self._shared.unjudged else estimate.adjustment(self._state.rows)
 
-    @cached_property
+    @section
     def per_class(self) -> Mapping[str, records.ClassReading]:
         """Predicted and observed frequency, slope and share of the miscalibration of each class."""
         if self._shared.unjudged:
@@ -280,32 +280,33 @@ class Assessment(Tabular):
         how["gains"] = None if found is None else found.gains_by_class("log")
         return estimate.per_class(tally.classwise, self.classes, **how)
 
-    @cached_property
+    @section
     def curves(self) -> records.Curves:
         """Reliability curves, sharpness and ROC."""
         published = self._shared.published
         return records.Curves() if published is None else estimate.reliability(self._state, published.curve)
 
-    @cached_property
+    @section
     def groups(self) -> Mapping[str, stability.Group]:
         """Readings of each level of each group."""
         return {column: self._shared.group(levels) for column, levels in self._state.groups.items()}
 
+    @one_blas_thread
     def level_of(self, column: str, name: str) -> records.Level:
         """Return all readings of one level of a group, which `groups` leaves short where there are very many."""
         return self._shared.level(self._state.groups, column, name)
 
-    @cached_property
+    @section
     def windows(self) -> tuple[stability.Window, ...]:
         """Readings of each window of time, where the plan has windows."""
         return estimate.windows(self._state)
 
-    @cached_property
+    @section
     def drift(self) -> stability.Drift | None:
         """Whether calibration changes slowly in time; None without times."""
         return estimate.drifts(self._state)
 
-    @cached_property
+    @section
     def decisions(self) -> Decisions:
         """What the forecasts are worth to those who act on them: decision curve, costs, picks, other frequencies."""
         reason = self._shared.unjudged
@@ -317,6 +318,7 @@ class Assessment(Tabular):
 
         return estimate(self, y_proba, r=r, level=self.level)
 
+    @one_blas_thread
     def at_prior(self, prior: Mapping[Any, float]) -> AtPrior:
         """Return scores and net benefit where classes have other frequencies, such as {"event": 0.05}."""
         if self._shared.unjudged:
@@ -324,12 +326,12 @@ class Assessment(Tabular):
         asked = asked_prior(prior, self.classes, self._state.sums.by_class[:, 0].tolist())
         return estimate.at_prior(self._state, asked, self.decisions.thresholds)
 
-    @cached_property
+    @section
     def surprises(self) -> tuple[records.Surprise, ...]:
         """The cases that gave least to their outcome."""
         return estimate.surprises(self._state)
 
-    @cached_property
+    @section
     def findings(self) -> tuple[Finding, ...]:
         """What must be known, from all sections that can tell."""
         found = [*self.scores.findings, *self.reported.findings, *self.measured.findings, *self.verdict_detail.findings]
@@ -338,24 +340,29 @@ class Assessment(Tabular):
 
     # -- any r ----------------------------------------------------------------------------------------------------
 
+    @one_blas_thread
     def losses(self, rule: str | float = "log") -> records.Losses:
         """Return the losses of KF15 Table 2 under "log", "brier" or any r > −1."""
         key = rule_key(rule)
         return self._losses_by_rule[key] if key in self._losses_by_rule else self._losses(key)
 
+    @one_blas_thread
     def decomposition(self, rule: str | float = "log") -> records.Decomposition:
         """Return loss = uncertainty − resolution + reliability + within under "log", "brier" or any r > −1."""
         key = rule_key(rule)
         return self._decompositions[key] if key in self._decompositions else self._shared.decomposition(key)
 
+    @one_blas_thread
     def reported_at(self, r: float) -> Reading:
         """Return the generalized mean of the probability of the outcome at any r (RP eq 2.6)."""
         return self._shared.reported_at(r)
 
+    @one_blas_thread
     def expected_at(self, r: float) -> Reading:
         """Return the expected mean of the probability of the outcome at r > −1."""
         return self._shared.expected_at(r)
 
+    @one_blas_thread
     def measured_at(self, r: float) -> Reading:
         """Return the measured mean of the probability of the outcome at r > −1: (1 − r·RL)^(1/r)."""
         return self._shared.measured_at(r)
@@ -410,7 +417,7 @@ class Assessment(Tabular):
         """The tally that estimates are made from."""
         return self._shared.tally
 
-    @cached_property
+    @section
     def _shared(self) -> Shared:
         return Shared.of(self._counted)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from textwrap import fill
 from typing import Any
 
@@ -17,6 +16,7 @@ from veracity.estimate.calibration.remedies import best_map
 from veracity.estimate.loss.one_map import gain_of, others
 from veracity.estimate.loss.recalibration import fit_member
 from veracity.inputs import without_outcomes
+from veracity.kernels.blas import one_blas_thread, section
 from veracity.records.fix import Fix
 from veracity.records.reading import Reading, unknown
 from veracity.records.sections import Gain
@@ -77,7 +77,7 @@ class Calibrator:
             return unknown(FROM_JSON.partition("\n")[0] if self.source is None else self.reason or NO_GAIN)
         return Reading(gain.gain, gain.low, gain.high, CROSS_FITTED if self.fix is None else CAREFUL)
 
-    @cached_property
+    @section
     def _gain(self) -> Gain | None:
         if self.fix is not None:
             return self.fix.log
@@ -85,6 +85,7 @@ class Calibrator:
             return None
         return gain_of(self.source._shared.recalibration, self.method, self.source.level)
 
+    @one_blas_thread
     def predict(self, y_proba: ArrayLike, *, labels: Sequence[Any] | None = None) -> Array:
         """Return better probabilities for new forecasts, in the shape of `y_proba`.
 
@@ -103,7 +104,7 @@ class Calibrator:
         mapped = calibrators.mapped_rows(self.fitted, forecasts)
         return np.asarray(mapped[:, 1]) if forecasts.scores.ndim == 1 else mapped
 
-    @cached_property
+    @section
     def assessment(self) -> Assessment:
         """The assessment of mapped forecasts, each by a map that was chosen and fitted without its fold."""
         if self.source is None:
@@ -212,6 +213,7 @@ def calibrate(
     return calibrator(a, method)
 
 
+@one_blas_thread
 def calibrator(a: Assessment, method: str = ADVISED) -> Calibrator:
     """Return the calibrator of the forecasts that were assessed."""
     tally, unjudged = a._counted, a._shared.unjudged

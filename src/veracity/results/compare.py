@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from veracity.estimate.comparison.compare import Dependence
 from veracity.estimate.comparison.paired import Scorer
 from veracity.inputs import Forecasts, check, prepare
+from veracity.kernels.blas import one_blas_thread
 from veracity.kernels.hashes import SEED, mix
 from veracity.results.assess import _columns, assessment, event_of_many, models_of
 from veracity.results.assessment import Assessment
@@ -123,6 +124,7 @@ def compare(
     return compared(held, plan, Dependence(kind, plan.lags, plan.horizon), reference=reference, started=started)
 
 
+@one_blas_thread
 def compared(
     models: Mapping[str, Forecasts],
     plan: Plan,

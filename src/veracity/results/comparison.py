@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from veracity.estimate.decisions.dominance import dominance
 from veracity.estimate.decisions.paired import How
 from veracity.estimate.means.reported import NOT_MEASURABLE
 from veracity.inputs import Forecasts
+from veracity.kernels.blas import one_blas_thread, section
 from veracity.measures import HIGHER
 from veracity.options import canonical
 from veracity.records import findings_of_results as of_results
@@ -67,7 +68,7 @@ class Comparison(Presented):
 
     # -- what follows from the pairs ------------------------------------------------------------------------------
 
-    @cached_property
+    @section
     def record(self) -> ComparisonRecord:
         """Everything that follows from pairing the cases."""
         scores = [name for name in self._scorer.names if name != EXCESS]
@@ -91,6 +92,7 @@ class Comparison(Presented):
             findings=self._findings,
         )
 
+    @one_blas_thread
     def differences(self, rule: str | float = "log") -> Differences:
         """Return the paired differences a − b of a score: "log", "brier", "accuracy", …, or any r > −1.
 
@@ -100,6 +102,7 @@ class Comparison(Presented):
             return self._stored(self.record.differences, _key(rule))
         return self._differences(*self._of_rule(_key(rule)))
 
+    @one_blas_thread
     def components(self, name: str, rule: str | float = "log") -> Differences:
         """Return the paired differences of CL, AL, RL, slope, or expected_minus_realised."""
         if name not in (*COMPONENTS, EXCESS):
@@ -119,6 +122,7 @@ class Comparison(Presented):
         upper = share * loss if key == "log" and share is not None and np.isfinite(loss) else None
         return shortfall(a._shared.recalibration, upper)
 
+    @one_blas_thread
     def ranking(self, rule: str | float = "log") -> tuple[tuple[str, ...], ...]:
         """Return tiers of models by a score, best first; models of one tier cannot be told from its best."""
         if self.pairs is None:
@@ -128,6 +132,7 @@ class Comparison(Presented):
         better = "higher" if _key(rule) in known and known[_key(rule)].better == HIGHER else "lower"
         return estimates.ranking(moments, score, self._names, self.dependence, self._level, better=better)
 
+    @one_blas_thread
     def cases_needed(self, difference: float | None = None, rule: str | float = "log") -> tuple[CasesNeeded, ...]:
         """Return the cases at which the difference of each pair, or the given one, is seen with 80 % power."""
         if self.pairs is None:
@@ -137,6 +142,7 @@ class Comparison(Presented):
         moments, _ = self._of_rule(_key(rule))
         return estimates.cases_needed(self.differences(rule), moments, self._level, difference)
 
+    @one_blas_thread
     def dominance(self, a: str, b: str, event: Any = None) -> Dominance:
         """Return for which thresholds, and for which r, one of two models is better, each set with a simultaneous band.
 
@@ -163,7 +169,7 @@ class Comparison(Presented):
         how = How(level, self._plan.random_state, self.dependence.kind, self.dependence.lags)
         return dominance((a, b), self._samples[a], self._samples[b], at, self._plan.action_thresholds, how)
 
-    @cached_property
+    @section
     def _dominances(self) -> tuple[Dominance, ...]:
         """Those of the best model, or the reference, against each other one."""
         if not self._measurable:
@@ -281,7 +287,7 @@ class Comparison(Presented):
         float(key)  # a name that is no score was refused before
         return self._stacked({name: score_of(f, key)[:, None] for name, f in self._samples.items()}), 0
 
-    @cached_property
+    @section
     def _samples(self) -> dict[str, Forecasts]:
         """The rows of the sampled cases that all models have."""
         rows = {name: f for name in self._names if (f := self._pairs.samples[name].rows()) is not None}
@@ -298,7 +304,7 @@ class Comparison(Presented):
     def _by(self, f: Forecasts) -> Any:
         return f.clusters if self.dependence.kind == CLUSTER else f.time
 
-    @cached_property
+    @section
     def _log_components(self) -> tuple[Moments, dict[str, str]]:
         return self._components("log")
 
@@ -321,7 +327,7 @@ class Comparison(Presented):
         infinite = bool(self._moments.infinite[self._scorer.names.index("log")].any())
         return "brier" if infinite and "brier" in self._scorer.names else "log"
 
-    @cached_property
+    @section
     def _groups(self) -> dict[str, dict[str, Differences]]:
         """Differences of each level; without tests where a level has too few clusters or times."""
         found: dict[str, dict[str, Differences]] = {}
@@ -334,7 +340,7 @@ class Comparison(Presented):
                 found[column][level] = self._differences(moments, score, reason)
         return found
 
-    @cached_property
+    @section
     def _findings(self) -> tuple[Finding, ...]:
         moments = self._moments
         u = None if moments.keyed is None else estimates.influences(moments, 0)

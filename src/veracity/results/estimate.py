@@ -10,6 +10,7 @@ import numpy as np
 from veracity import __version__
 from veracity.estimate.monitoring.unlabelled import estimated
 from veracity.inputs import Forecasts, check, prepare
+from veracity.kernels.blas import one_blas_thread
 from veracity.records.findings import Finding
 from veracity.records.monitoring import EstimateRecord
 from veracity.records.reading import Reading
@@ -57,6 +58,7 @@ class Estimate(Presented):
     __hash__ = None  # type: ignore[assignment]
 
 
+@one_blas_thread
 def estimate(reference: Any, y_proba: Any, *, r: Any = (), level: float = 0.95, model: str | None = None) -> Estimate:
     """Return the estimate for forecasts without outcomes; `reference` as in `monitor`."""
     p, count, names = _forecasts(reference, y_proba)

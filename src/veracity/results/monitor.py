@@ -18,6 +18,7 @@ from veracity.estimate.monitoring.delays import expected_delays
 from veracity.estimate.monitoring.reference import Days, Reference, fitted
 from veracity.estimate.monitoring.watch import State
 from veracity.inputs import Forecasts, check, prepare
+from veracity.kernels.blas import one_blas_thread
 from veracity.records.findings import Finding
 from veracity.records.monitoring import DAY, WEEK, MonitorRecord
 from veracity.results.assess import models_of
@@ -159,6 +160,7 @@ def monitor(
     return monitored(forecasts, reference, window=str(window), updates=updates, state=state)
 
 
+@one_blas_thread
 def monitored(
     forecasts: Forecasts,
     reference: Any = None,

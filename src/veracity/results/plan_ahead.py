@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from veracity.estimate.monitoring.planning import needed, source
+from veracity.kernels.blas import one_blas_thread
 from veracity.records.monitoring import PlanRecord
 from veracity.results.document import encode, plain
 
@@ -25,6 +26,7 @@ class PlanAhead:
         return encode(self.document(), indent)
 
 
+@one_blas_thread
 def plan_ahead(
     baseline: float, what: str, size: float, *, auc: float = 0.75, power: float = 0.8, per_update: int = 100
 ) -> PlanAhead:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, cast
 
 from veracity import estimate
@@ -21,6 +20,7 @@ from veracity.estimate.means.published import Published
 from veracity.estimate.means.reported import Profile
 from veracity.estimate.means.scores import FEW_MISSES, few_misses
 from veracity.formulas.chain import Chain
+from veracity.kernels.blas import section
 from veracity.kernels.result import MANY
 from veracity.records.papers import CurveMeans, CurveReadings, MeansAt, Papers
 from veracity.records.reading import Reading, undefined, unknown
@@ -67,13 +67,13 @@ class Shared:
         """How the caller names the clusters of rows."""
         return {"file": "--cluster", "frame": "cluster="}.get(self.tally.names.style, "clusters=")
 
-    @cached_property
+    @section
     def nothing(self) -> str:
         """Why there is nothing to assess; empty where there is something."""
         reason = estimate.nothing(self.tally)
         return why_not(reason) if reason else ""
 
-    @cached_property
+    @section
     def unjudged(self) -> str:
         """Why forecasts cannot be compared with outcomes; empty where they can."""
         return self.nothing or ("" if self.tally.measurable else estimate.NOT_MEASURABLE)
@@ -83,7 +83,7 @@ class Shared:
         """Why no recalibration can be fitted and judged on the same rows; empty where one can."""
         return self.unjudged or (why_not(self.repeating) if self.repeating else "")
 
-    @cached_property
+    @section
     def verdict(self) -> Verdict:
         """The calibration verdict, with what must be known about rows that seem to repeat."""
         found = estimate.verdict(self.tally, self.recalibration, untested=self.repeating)
@@ -109,17 +109,17 @@ class Shared:
             return levels
         return {name: estimate.forecasts_as_clusters(part) for name, part in levels.items()}
 
-    @cached_property
+    @section
     def profile(self) -> Profile:
         """The reported means along the risk profile."""
         return Profile(self.tally)
 
-    @cached_property
+    @section
     def expected(self) -> Expected:
         """The means that the forecasts expect of themselves along the risk profile."""
         return Expected(self.tally)
 
-    @cached_property
+    @section
     def measured(self) -> Measured | None:
         """The measured means, where a recalibration can be judged."""
         if self.unmeasured or self.recalibration is None:
@@ -127,7 +127,7 @@ class Shared:
         steps = self._chain if isinstance(self._chain, Chain) else None
         return Measured(self.tally, self.profile, self.recalibration, steps)
 
-    @cached_property
+    @section
     def unmeasured(self) -> str:
         """Why there are no measured means; empty where there are."""
         if self.unjudged:
@@ -138,7 +138,7 @@ class Shared:
             return self.unfitted or ONE_FOLD
         return self._chain if isinstance(self._chain, str) else ""
 
-    @cached_property
+    @section
     def _chain(self) -> Chain | str | None:
         """The exact chain of the map that the plan names, or why that has none; None for the cross-fitted C."""
         plan = self.tally.plan
@@ -149,12 +149,12 @@ class Shared:
         except NoProbabilities as error:
             return str(error)
 
-    @cached_property
+    @section
     def published(self) -> Published | None:
         """The same by the published procedure: that of the preset, or CQ's."""
         return None if self.unjudged else Published(self.tally, self.profile)
 
-    @cached_property
+    @section
     def bootstrap(self) -> Bootstrap | None:
         """The resampled rows, where the plan asks for them."""
         if not self.tally.plan.bootstrap:
@@ -171,7 +171,7 @@ class Shared:
         overall = dict(zip(AT, found.overall.tolist(), strict=True))
         return cast(CurveReadings, {**overall, "classes": values} if per_class else overall)
 
-    @cached_property
+    @section
     def sources(self) -> estimate.Sources | None:
         """Source probabilities of each class by the curve of the plan, or else as published; None without classes."""
         plan, per_class = self.tally.plan, self.tally.k <= MANY
@@ -181,7 +181,7 @@ class Shared:
             return estimate.Sources(self.tally, plan.curve, per_class, plan.neighbours)
         return estimate.Sources(self.tally, "width" if plan.preset == "N17" else "bins", published=True)
 
-    @cached_property
+    @section
     def papers(self) -> Papers:
         """What the procedures of the papers and the curve of the plan say."""
         plan, sources = self.tally.plan, self.sources
@@ -190,7 +190,7 @@ class Shared:
         classes = sources.classes() if sources is not None and sources.per_class else {}
         return Papers(found["N17"], found["CQ"], curve, classes, self)
 
-    @cached_property
+    @section
     def bins(self) -> tuple[Bin, ...]:
         """The bins of the published procedure, with source means where a curve or given probabilities tell them."""
         if self.published is None:
@@ -200,7 +200,7 @@ class Shared:
             bins = self.sources.in_bins(bins, self.published.curve.start)
         return estimate.with_source(bins, self.tally)
 
-    @cached_property
+    @section
     def means_at(self) -> dict[str, MeansAt]:
         """The generalized means at the r of the plan."""
         found = {}
@@ -229,7 +229,7 @@ class Shared:
         found = self.measured.at(r)
         return self.shown_measured(Means(found, found, found)).decisiveness
 
-    @cached_property
+    @section
     def as_published(self) -> CurveMeans:
         """What the published procedure says of the forecasts."""
         if self.published is None:
@@ -245,7 +245,7 @@ class Shared:
         none = undefined(self.nothing)
         return Means(none, none, none)
 
-    @cached_property
+    @section
     def recalibration(self) -> Recalibration | None:
         """The one cross-validation of verdict, losses and remedies; None where copies could be on both its sides."""
         if self.unfitted:
@@ -255,7 +255,7 @@ class Shared:
         exclude = ("multiplicative",) if rows.picks_only else ()
         return estimate.recalibration(rows, clusters=clusters, time=rows.time, exclude=exclude)
 
-    @cached_property
+    @section
     def ideal(self) -> Ideal:
         """Stage Q where the data tell it: given, from equal features, from repeated outcomes."""
         return estimate.ideal(self.tally.rows, seed=self.tally.plan.random_state)
@@ -296,10 +296,10 @@ class Shared:
         dependent = self.tally.by_key is not None and not self.tally.plan.bootstrap and not self.nothing
         return self._widening.section(section, of) if dependent else section
 
-    @cached_property
+    @section
     def _few_misses(self) -> bool:
         return few_misses(self.tally)
 
-    @cached_property
+    @section
     def _widening(self) -> Widening:
         return Widening(self.tally)
