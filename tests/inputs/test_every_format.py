@@ -100,6 +100,28 @@ def test_frames_equal_arrays(data: str, kind: str) -> None:
     identical(found, WANT[data])
 
 
+@pytest.mark.parametrize("sign", ["%", " %"])
+@pytest.mark.parametrize("kind", MAKERS)
+def test_per_cent_signs_in_frames_are_units(kind: str, sign: str) -> None:
+    written = [f"{round(100 * p)}{sign}" for p in ONE]
+    age = [20 + i % 60 for i in range(len(written))]
+    data = MAKERS[kind](pl.DataFrame({"age": age, "y": EVENT, "p": written}))
+    (found,) = frame(data).values()
+    np.testing.assert_allclose(found.positive, ONE.round(2), rtol=0, atol=1e-15)
+    assert [f.code for f in found.findings] == ["percent_signs"]
+    with pytest.raises(ValueError, match="`p` is written with % signs"):  # instead of the age as the forecast
+        frame(data, ReadOptions(scale="percent"))
+
+
+@pytest.mark.parametrize("last", ["13", "unsure"])
+@pytest.mark.parametrize("name", ["p", "risk in words"])
+def test_one_cell_without_its_per_cent_sign_gives_the_forecast_to_no_other_column(name: str, last: str) -> None:
+    written = [*(f"{round(100 * p)} %" for p in ONE[:-1]), last]
+    data = pl.DataFrame({"age": [20 + i % 60 for i in range(len(written))], "y": EVENT, name: written})
+    with pytest.raises(ValueError, match=f"row {len(written) - 1}, `{name}` = '{last}': without the % sign"):
+        frame(data, ReadOptions(scale="percent"))
+
+
 def test_arrays_of_other_libraries() -> None:
     want = Forecasts.of(EVENT, ONE)
     identical(Forecasts.of(pd.Series(EVENT), pd.Series(ONE)), want)

@@ -25,7 +25,16 @@ from veracity.records.layout import Event, Layout
 
 from ..options import ReadOptions
 from .build import Builder
-from .files import WeightsFile, is_parquet, pairing_of, parquet_rows, rows_of_parquet, table_of, weights_file
+from .files import (
+    WeightsFile,
+    is_parquet,
+    pairing_of,
+    parquet_rows,
+    rows_of_parquet,
+    table_of,
+    weights_file,
+    with_numbers_in_text,
+)
 from .frames import polars_frame
 from .pairing import joined
 from .paths import File, listed, stem
@@ -207,6 +216,7 @@ class Source:
             if made.height:
                 table = of_frame(made, part.file, "frame")
                 same_columns(table, self.columns, self.first)
+                table.take_kinds(self.kinds)
                 table.passed = start
                 if self.options.where:
                     narrow(table, self.options)
@@ -336,7 +346,7 @@ def source_of_frame(data: Any, options: ReadOptions, name: str = "frame", parts:
     if made.height == 0:
         raise ValueError(f"the {name} has no rows\n  there is nothing to assess")
     shown = name if parts is None else f"the {name}"
-    table = filtered(of_frame(made, shown, "frame"), options)
+    table = with_numbers_in_text(filtered(of_frame(made, shown, "frame"), options))
     if options.weight:
         table.column(options.weight)
     layout = recognise(table, options, name)

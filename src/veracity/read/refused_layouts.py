@@ -66,7 +66,7 @@ def unclear(columns: Columns) -> ValueError:
     if len(columns.all) == 1:
         return _one_column(columns)
     for column in columns.free.values():
-        _require_plain_numbers(columns, column)
+        require_plain_numbers(columns, column)
     loose = class_sets(columns, loose=True)
     if len(loose) == 1:
         return sums_off(columns, loose[0])
@@ -281,10 +281,11 @@ def _one_column(columns: Columns) -> ValueError:
     return ValueError(what)
 
 
-def _require_plain_numbers(columns: Columns, column: Column) -> None:
-    """Refuse a column of probabilities by name that holds a few words; the message names the first."""
+def require_plain_numbers(columns: Columns, column: Column) -> None:
+    """Refuse a column of probabilities by name, or of percentages, that holds a few words, and name the first."""
     values, present = column.values, column.present
-    if values.dtype != pl.String or not meaning.named_probability(column.name):
+    likely = meaning.named_probability(column.name) or columns.options.scale == "percent"
+    if values.dtype != pl.String or not likely:
         return
 
     def refuse(odd: pl.Series, what: str, remedy: str) -> None:
