@@ -62,13 +62,11 @@ def _of_database(request: Request, tally: Tally, reading: str, started: float) -
 
 def _of_tallies(request: Request, started: float) -> Assessment:
     """Return the assessment of tallies, merged; options that were counted already are refused."""
-    from veracity.options import ReadOptions
     from veracity.read.paths import listed, model_name
     from veracity.results.assess import assessment, counted
     from veracity.results.tallies import merged
 
-    if request.reading != ReadOptions():
-        raise ValueError("a tally holds counted cases: options of input have no effect\n  leave them out")
+    _refuse_input_options(request)
     tally = merged(request.files)
     tally = tally if request.plan is None else counted(tally, request.plan, [], [])
     origin = {
@@ -83,10 +81,7 @@ def _of_tallies(request: Request, started: float) -> Assessment:
 def compared(request: Request, working: ProgressBar, reference: str | None = None) -> Comparison:
     """Return the comparison on the cases that all models have: each FILE is a model, or one holds several."""
     if any(is_tally(name) for name in request.files):
-        raise ValueError(
-            "tallies hold no pairs of cases, so they cannot be compared\n"
-            "  compare the files:  veracity compare FILE FILE"
-        )
+        return _compared_tallies(request, reference)
     engine, inputs = engine_of(request, working), _inputs(request)
     paired = _paired(request, engine, inputs)
     if len(paired.models) < 2:
@@ -95,6 +90,31 @@ def compared(request: Request, working: ProgressBar, reference: str | None = Non
             f"  assess it alone:  veracity assess {shlex.join(request.files)}"
         )
     return _comparison(request, engine, paired, inputs, reference)
+
+
+def _compared_tallies(request: Request, reference: str | None) -> Comparison:
+    """Return the comparison of tallies, each of them a model, on the cases that all of them hold."""
+    from veracity.results.compare import compared_tallies
+    from veracity.results.tallies import read_tally
+
+    _refuse_input_options(request)
+    if len(request.files) < 2:
+        raise ValueError(f"a comparison needs two tallies\n  assess one:  veracity assess {request.files[0]}")
+    made: Comparison = compared_tallies(
+        {model: read_tally(files[0].path) for model, files in _inputs(request).items()},
+        request.plan,
+        dashes="--",
+        reference=reference,
+    )
+    say(f"{made.record.cases:,} cases are in all {len(made)} tallies", request)
+    return made
+
+
+def _refuse_input_options(request: Request) -> None:
+    from veracity.options import ReadOptions
+
+    if request.reading != ReadOptions():
+        raise ValueError("a tally holds counted cases: options of input have no effect\n  leave them out")
 
 
 def compared_with(request: Request, working: ProgressBar, baseline: str) -> Comparison:

@@ -140,7 +140,7 @@ def extension(path: Path) -> str:
 def stem(path: Path) -> str:
     """The name of a file without its endings."""
     name = path.name
-    for suffix in (*COMPRESSED, *KNOWN):
+    for suffix in (*COMPRESSED, *KNOWN, ".tally"):
         if name.lower().endswith(suffix):
             name = name[: -len(suffix)]
     return name

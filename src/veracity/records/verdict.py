@@ -27,6 +27,7 @@ class Reason(StrEnum):
     TOO_FEW_CLUSTERS = "too_few_clusters"
     TOO_FEW_TIMES = "too_few_times"  # which differ
     TOO_FEW_BLOCKS = "too_few_blocks"  # to judge one of several groups
+    WITHOUT_ROWS = "without_rows"  # more than two classes in cells: level and confidence alone are tested
     REPEATED_ROWS = "repeated_rows"  # which are copies of one case is unknown
     ONLY_CERTAIN_FORECASTS = "only_certain_forecasts"  # every forecast is 0 or 1
     CONSTANT = "constant"  # the forecast is the same in every case

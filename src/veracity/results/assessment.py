@@ -221,8 +221,8 @@ class Assessment(Tabular):
     def _advised(self) -> Advice:
         """The advice with the map that it means."""
         held, baseline = self._shared, self.baseline.log_loss
-        if held.unjudged or baseline is None:
-            return Advice(Fix("none", held.unjudged or None))
+        if held.unmapped or baseline is None:
+            return Advice(Fix("none", held.unmapped or None))
         loss, share = float(self.scores.log_loss), self.verdict_detail.gain.high
         upper = None if share is None else share * loss  # the same end that the calibration loss has
         return estimate.advice(self._state, self.verdict_detail, held.recalibration, loss, baseline, upper)
@@ -251,7 +251,7 @@ class Assessment(Tabular):
     @section
     def decomposed_profile(self) -> records.DecomposedProfile:
         """Terms of the loss along r as shares of the baseline's loss."""
-        if self._shared.unjudged:
+        if self._shared.unmapped:
             return records.DecomposedProfile(())
         tally, found = self._state, self._shared.recalibration
         rows = tally.rows if found is None else found.rows
@@ -263,12 +263,12 @@ class Assessment(Tabular):
     @section
     def corp(self) -> records.Corp:
         """Miscalibration, discrimination and uncertainty with isotonic recalibration."""
-        return records.Corp() if self._shared.unjudged else estimate.corp(self._state.rows)
+        return records.Corp() if self._shared.unmapped else estimate.corp(self._state.rows)
 
     @section
     def adjustment(self) -> records.Adjustment:
         """What prior correction does: factors or shifts, and the loss after it."""
-        return records.Adjustment() if self._shared.unjudged else estimate.adjustment(self._state.rows)
+        return records.Adjustment() if self._shared.unmapped else estimate.adjustment(self._state.rows)
 
     @section
     def per_class(self) -> Mapping[str, records.ClassReading]:
@@ -321,8 +321,8 @@ class Assessment(Tabular):
     @one_blas_thread
     def at_prior(self, prior: Mapping[Any, float]) -> AtPrior:
         """Return scores and net benefit where classes have other frequencies, such as {"event": 0.05}."""
-        if self._shared.unjudged:
-            raise ValueError(f"prior: {self._shared.unjudged}")
+        if self._shared.unmapped:
+            raise ValueError(f"prior: {self._shared.unmapped}")
         asked = asked_prior(prior, self.classes, self._state.sums.by_class[:, 0].tolist())
         return estimate.at_prior(self._state, asked, self.decisions.thresholds)
 

@@ -216,7 +216,7 @@ def calibrate(
 @one_blas_thread
 def calibrator(a: Assessment, method: str = ADVISED) -> Calibrator:
     """Return the calibrator of the forecasts that were assessed."""
-    tally, unjudged = a._counted, a._shared.unjudged
+    tally, unjudged = a._counted, a._shared.unmapped
     if unjudged:
         raise ValueError(f"no map can be fitted: {unjudged}")
     if method == ADVISED:

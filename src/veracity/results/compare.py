@@ -16,10 +16,11 @@ from veracity.estimate.comparison.paired import Scorer
 from veracity.inputs import Forecasts, check, prepare
 from veracity.kernels.blas import one_blas_thread
 from veracity.kernels.hashes import SEED, mix
-from veracity.results.assess import _columns, assessment, event_of_many, models_of
+from veracity.results.assess import _columns, assessment, counted, event_of_many, models_of
 from veracity.results.assessment import Assessment
 from veracity.results.comparison import Comparison
 from veracity.results.document import rule_key
+from veracity.results.tallies import same_cases
 from veracity.state.clusters import CLUSTER, TIME
 from veracity.state.pairs import Pairs
 from veracity.state.plan import Plan
@@ -64,9 +65,10 @@ def compare(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), or data frame
+    y_true : array-like of shape (n,) or (n, k), data frame, or mapping of str to `Tally`
         Outcomes, as in `assess`. A frame holds several models; its columns are recognised, or named by `label=`,
-        `proba=`, `model=`, `id=` and the other reading options of the command line.
+        `proba=`, `model=`, `id=` and the other reading options of the command line. Tallies are models that were
+        counted with the ids of their cases.
     y_proba : mapping of str to array-like of shape (n,) or (n, k)
         Probabilities of each model by its name.
     reference : str, optional
@@ -100,6 +102,8 @@ def compare(
     event = event_of_many(first_proba, pos_label)
     pos_label = None if event else pos_label
     plan = Plan(**options, event=event or reading.get("positive"))
+    if isinstance(y_true, Mapping) and y_true and all(isinstance(one, Tally) for one in y_true.values()):
+        return compared_tallies(y_true, plan, reference=reference)
     if y_proba is None:
         named = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
         named |= {"group": groups, "cluster": clusters, "time": time}
@@ -122,6 +126,24 @@ def compare(
     by = {CLUSTER: first is not None and first.clusters is not None, TIME: first is not None and first.time is not None}
     kind = next((kind for kind, given in by.items() if given), None)
     return compared(held, plan, Dependence(kind, plan.lags, plan.horizon), reference=reference, started=started)
+
+
+def compared_tallies(
+    tallies: Mapping[str, Tally], plan: Plan | None = None, *, dashes: str = "", **how: Any
+) -> Comparison:
+    """Return the comparison of tallies on the cases that all of them hold; the numbers of their rows are not known."""
+    own = next(iter(tallies.values())).plan
+    for name, tally in tallies.items():
+        if tally.plan != own:
+            raise ValueError(f"{name} and {next(iter(tallies))} were counted with different options\n  count one again")
+        counted(tally, plan or own, [], [])
+    models = same_cases(tallies)
+    first = next(iter(models.values()))
+    kind = CLUSTER if first.clusters is not None else TIME if first.time is not None else None
+    made = compared(models, own, Dependence(kind, own.lags, own.horizon, kind or "", dashes), **how)
+    assert made.pairs is not None
+    made.pairs.extremes = None
+    return replace(made, paired_by="id")
 
 
 @one_blas_thread

@@ -78,10 +78,15 @@ class Shared:
         """Why forecasts cannot be compared with outcomes; empty where they can."""
         return self.nothing or ("" if self.tally.measurable else estimate.NOT_MEASURABLE)
 
+    @cached_property
+    def unmapped(self) -> str:
+        """Why no map can be fitted; empty where one can."""
+        return self.unjudged or (why_not(Reason.WITHOUT_ROWS) if self.tally.rowless else "")
+
     @property
     def unfitted(self) -> str:
         """Why no recalibration can be fitted and judged on the same rows; empty where one can."""
-        return self.unjudged or (why_not(self.repeating) if self.repeating else "")
+        return self.unmapped or (why_not(self.repeating) if self.repeating else "")
 
     @section
     def verdict(self) -> Verdict:
@@ -263,7 +268,7 @@ class Shared:
     def decomposition(self, key: str) -> Decomposition:
         """Return loss = uncertainty − resolution + reliability + within of a rule by its name in documents."""
         tally, plan = self.tally, self.tally.plan
-        reason = self.unjudged
+        reason = self.unmapped
         if not reason:
             options: dict[str, Any] = {"map": plan.map, "level": plan.level, "prior": tally.frequencies}
             try:

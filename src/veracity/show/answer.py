@@ -12,7 +12,7 @@ from veracity.records.stability import Group
 from veracity.results.assessment import Assessment
 from veracity.show import commands, decisions, papers, specialists
 from veracity.show.blocks import Block, Card, Cards, Chart, Contents, Details, Heading, Sentence
-from veracity.show.cells import Cell, Column, Interval, Label, Table, Title, Value, described, fewest, table
+from veracity.show.cells import Cell, Column, Interval, Label, Statistic, Table, Title, Value, described, fewest, table
 from veracity.words import BAD, GOOD, NOTICE, count, finite, number, percent
 
 TITLE = "Forecast quality"
@@ -281,7 +281,7 @@ def _window_table(a: Assessment) -> Table | None:
     for w in latest:
         loss = (Value(w.log_loss, digits=digits), Interval(w.log_loss, digits=digits), Value(w.excess, digits=digits))
         pair = [Value(x, percent=True, digits=beside) for x in (w.predicted, w.observed)]
-        pair += [Value(w.ratio, digits=2), Value(w.z, digits=1)]
+        pair += [Value(w.ratio, digits=2), Statistic(w.z)]
         own = (Label(w.start), w.end, Value(w.n, digits=0), *(pair if shared else ()))
         rows.append((*own, *loss, Value(w.accuracy, percent=True, digits=0)))
     earlier = len(a.windows) - len(latest)

@@ -23,6 +23,20 @@ class Value:
 
 
 @dataclass(frozen=True)
+class Statistic(Value):
+    """A test statistic, with one decimal.
+
+    >>> Statistic(-0.0007).text, Statistic(-2.34).text
+    ('0.0', '−2.3')
+    """
+
+    @property
+    def text(self) -> str:
+        x = words.finite(self.reading)
+        return words.number(self.reading) if x is None else words.rounded(x, 1)
+
+
+@dataclass(frozen=True)
 class Interval(Value):
     """The interval of a reading; empty for a reading without one."""
 

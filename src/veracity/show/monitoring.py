@@ -6,7 +6,7 @@ from veracity import words
 from veracity.results.estimate import Estimate
 from veracity.results.monitor import Monitor
 from veracity.show.blocks import Block, Chart, Contents, Details, FindingBlock, Heading, Sentence
-from veracity.show.cells import Cell, Column, Interval, Label, Table, Value, table
+from veracity.show.cells import Cell, Column, Interval, Label, Statistic, Table, Value, table
 from veracity.words import count, monitoring
 
 MOST_WINDOWS = 12  # of the first screen: the last ones
@@ -42,7 +42,7 @@ def _windows(result: Monitor, most: int | None) -> Table:
         losses = (Value(w.log_loss, digits=3), Value(w.expected_log_loss, digits=3))
         slope = Value(w.slope, digits=2) if w.slope is not None else ""
         slopes = (slope,) if two else ()
-        cells = (Label(monitoring.date(w.start)), Value(w.n, digits=0), *shares, Value(w.z, digits=1), *losses, *slopes)
+        cells = (Label(monitoring.date(w.start)), Value(w.n, digits=0), *shares, Statistic(w.z), *losses, *slopes)
         rows.append((*cells, monitoring.evidence(w.evidence)))
     heads = (
         "cases",

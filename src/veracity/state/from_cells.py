@@ -1,4 +1,4 @@
-"""Tallies without rows: of two classes counted in cells, by a database or for others who must not see the cases."""
+"""Tallies without rows: counted in cells, by a database or for others who must not see the cases."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from veracity.inputs import Forecasts
+from veracity.kernels import Histogram
+from veracity.kernels.result import MANY
 from veracity.state.analysis_rows import AnalysisRows
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
@@ -55,9 +57,16 @@ def tally_of_cells(cells: CellCounts, classes: Sequence[Any], plan: Plan | None 
 
 
 def _rowless(tally: Tally) -> Tally:
-    empty = Forecasts(np.zeros(0), np.zeros(0, np.int64), tally.classes, counts=np.zeros(0, np.int64))
+    empty = Forecasts(
+        np.zeros(0 if tally.k == 2 else (0, tally.k)),
+        np.zeros(0, np.int64),
+        tally.classes,
+        counts=np.zeros(0, np.int64),
+    )
     empty = replace(empty, picks_only=tally.picks_only, shares_only=tally.shares_only)
-    return replace(tally, lowest=(), analysis=AnalysisRows(empty, False), by_key=None, groups={})
+    return replace(
+        tally, lowest=(), analysis=AnalysisRows(empty, False, None if tally.k == 2 else 0), by_key=None, groups={}
+    )
 
 
 def without_rows(tally: Tally, at_least: int) -> Tally:
@@ -69,14 +78,21 @@ def without_rows(tally: Tally, at_least: int) -> Tally:
             f"{tally.sums.rows} cases are fewer than the {at_least} of one cell\n  send no tally of so few"
         )
     findings = tuple(replace(finding, rows=()) for finding in tally.findings)
-    if tally.k != 2:
-        raise ValueError(
-            f"{tally.k} classes: a tally without rows is made of two\n"
-            "  one class against the rest:  --versus-rest LABEL; joint verdict and recalibration need rows"
-        )
-    h = tally.classwise[1]
-    if h.all_weight is not None:
+    if any(h.all_weight is not None for h in tally.classwise):
         raise ValueError("cells of weighted cases are not made\n  leave the weights out, or use counts")
+    outcomes = tally.sums.by_class[:, 0]
+    for name, n in zip(tally.classes, outcomes, strict=True):
+        if 0.0 < n < at_least:  # the sums of its losses would tell those of its cases
+            raise ValueError(
+                f"{name} happened in {n:.0f} cases, fewer than the {at_least} of one cell: their sums would tell them\n"
+                "  merge with further days or sites first, or choose a smaller number"
+            )
+    if tally.k > 2:
+        wide = tally.grid.edges if tally.k <= MANY else tally.grid.nested_edges
+        pooled, top = (_coarser(h, tally.grid.edges, at_least) for h in (tally.pooled, tally.top))
+        classwise = tuple(_coarser(h, wide, at_least) for h in tally.classwise)
+        return _rowless(replace(tally, pooled=pooled, top=top, classwise=classwise, findings=findings))
+    h = tally.classwise[1]
     place = _joined(h.all, at_least)
     count, true = (np.bincount(place, x).astype(np.int64) for x in (h.all, h.true))
     total = np.bincount(place, h.all_sum)
@@ -92,6 +108,23 @@ def without_rows(tally: Tally, at_least: int) -> Tally:
     )
     made = tally_of_cells(cells, tally.classes, tally.plan)
     return replace(_rowless(made), sums=tally.sums, findings=findings, cases=tally.cases, names=tally.names)
+
+
+def _coarser(h: Histogram, edges: Floats, at_least: int) -> Histogram:
+    """Return a histogram with small cells joined, and true entries at the mean of their cell."""
+    if not len(h.cells):
+        return h
+    place = _joined(h.all, at_least)
+    first = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
+    last = np.append(first[1:], len(place)) - 1
+    count, true, total = (np.add.reduceat(x, first) for x in (h.all, h.true, h.all_sum))
+    mean = total / count
+    cells = np.clip(np.searchsorted(edges, mean, side="right") - 1, h.cells[first], h.cells[last])
+    logs = np.log(np.where(mean > 0.0, mean, 1.0))
+    powers = np.where(mean > 0.0, mean, 1.0) ** (-2.0 / 3.0) * (mean > 0.0)
+    sums = {"true_sum": true * mean, "true_log": true * logs, "true_power": true * powers}
+    kept = {name: values for name, values in sums.items() if getattr(h, name) is not None}
+    return Histogram(cells.astype(np.int32), count, true, total, **kept)
 
 
 def _joined(count: Ints, at_least: int) -> Ints:

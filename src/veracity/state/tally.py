@@ -142,6 +142,11 @@ class Tally:
         return self.k == 2 and not self.analysis.complete and not len(self.analysis.rows) and self.measurable
 
     @property
+    def rowless(self) -> bool:
+        """Whether more than two classes are held in cells alone, from which neither joint test nor map can be made."""
+        return self.k > 2 and self.measurable and self.sums.rows > 0 and not len(self.analysis.rows)
+
+    @property
     def complete(self) -> bool:
         """Whether every row is an analysis row."""
         return self.analysis.complete
@@ -216,8 +221,9 @@ class Tally:
     def without_rows(self, at_least: int = 10) -> Tally:
         """Return a tally that may leave a site: cells of at least so many cases, joined where they have fewer.
 
-        No row, key, group or lowest probability is in it. Two classes; all sums stay exact, so that scores, means and
-        level of merged sites are those of the pooled cases; verdict, recalibration and AUC come from the cells.
+        No row, key, group or lowest probability is in it. All sums stay exact, so that scores, means and level of
+        merged sites are those of the pooled cases. Of two classes verdict, recalibration and AUC come from the cells;
+        of more, level and confidence: joint verdict and recalibration need rows.
         """
         from veracity.state.from_cells import without_rows
 

@@ -85,6 +85,8 @@ def expectation(scores: Scores, expected: Mapping[str, ExpectedScore], verdict: 
     name, gap = RULES[rule], abs(float(found.excess))
     both = f"{name} {number(observed)}, expected {number(found.expected, decimals(observed))}"
     named = verdict.state in ("found", "slight")
+    if found.p is None and verdict.reason is Reason.WITHOUT_ROWS:
+        return f"Whether the difference is due to chance needs rows: {both}."
     if not named or found.p is None or found.p >= SIGNIFICANT:
         return f"About as good as it expected of itself: {both}."
     word = "Worse" if found.excess > 0.0 else "Better"
@@ -115,7 +117,7 @@ def fix(advised: Fix | None, verdict: Verdict | None, *, changes: bool = False) 
 
     changes  calibration differs over time or between groups, so that "nothing to fix" would contradict it
     """
-    if advised is None or verdict is None or verdict.p is None:
+    if advised is None or verdict is None or verdict.p is None or verdict.reason is Reason.WITHOUT_ROWS:
         return None
     ready = (advised.command or "", advised.python or "")
     if advised.advice in ("fix", "possible fix") and advised.log is not None:

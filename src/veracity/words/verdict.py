@@ -32,6 +32,8 @@ WHY_NOT = {
     Reason.TOO_FEW_CLUSTERS: "{clusters}: too few to judge, at least {needed} needed",
     Reason.TOO_FEW_TIMES: "fewer than {needed} different times: too few to judge",
     Reason.TOO_FEW_BLOCKS: "{clusters} or blocks of time: too few to judge one of several groups",
+    Reason.WITHOUT_ROWS: "cells of more than two classes show level and confidence alone; the joint verdict and "
+    "recalibration need rows",
     Reason.REPEATED_ROWS: "rows seem to repeat: nothing can be tested until the case of each row is named",
     Reason.ONLY_CERTAIN_FORECASTS: "every forecast is 0 or 1: these are decisions, not probabilities",
     Reason.CONSTANT: "the forecast is the same in every case: only its level can be judged",
@@ -118,6 +120,9 @@ def sentences(verdict: Verdict) -> list[Titled]:
     told = [*_exceptions(verdict), *_judged(verdict)]
     if verdict.tested is not None and verdict.state != "not measurable":
         told.append(Titled("", f"The tests used {verdict.tested:,} of {count(verdict.cases, 'case')}."))
+    if verdict.reason is Reason.WITHOUT_ROWS:
+        found = verdict.state == "found"
+        told.append(Titled("", sentence(_why_not(verdict)) if found else "Level and confidence show no error."))
     if verdict.approximate:
         told.append(Titled("", APPROXIMATE))
     return told

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from veracity.estimate.calibration.calibration_tests import ALPHA
+from veracity.estimate.calibration.level_and_confidence import level_and_confidence
 from veracity.estimate.calibration.verdict import AllEntries, Judged, judge, not_measurable
 from veracity.estimate.loss.recalibration import Recalibration
 from veracity.estimate.means.entries import Entries
@@ -32,7 +33,10 @@ def verdict(
     nothing can be tested though forecasts can be compared with outcomes.
     """
     reason = unjudged(tally) or (Reason.ONLY_SHARES if tally.shares_only else untested)
-    found = not_measurable(reason) if reason else _judged(tally, recalibration, among)
+    if tally.rowless and not reason:
+        found = level_and_confidence(tally, alpha_of(among))
+    else:
+        found = not_measurable(reason) if reason else _judged(tally, recalibration, among)
     found = replace(found, cases=tally.cases, class_count=tally.k, picks_only=tally.picks_only)
     if not tally.sums.zeros:
         return found

@@ -92,6 +92,8 @@ def row_spread(p: Floats, weight: Floats, r: Floats) -> Floats:
 
     r  evenly spaced, from −½
     """
+    if not len(p):
+        return np.full(len(r), np.nan)
     p = np.ascontiguousarray(p.T)
     with np.errstate(divide="ignore", invalid="ignore"):
         log = np.log(p)
@@ -214,6 +216,8 @@ def expected_score(tally: Tally, parameter: float) -> ExpectedScore:
     if parameter < LEAST_R:
         return ExpectedScore(entropy, Reading(difference, reason=FEW_DECIDE))
     rows = _few_rows(tally, ENTRIES_OF_A_RULE)
+    if not len(rows):
+        return ExpectedScore(entropy, Reading(difference, reason="an interval needs rows, which were left out"))
     assert rows.outcomes is not None
     residual = np.asarray(rule.score(rows.matrix, rows.outcomes)) - np.asarray(rule.entropy(rows.matrix))
     spread, n_rows = float(row_spread(rows.matrix, rows.mass, r)[0]), rows.mass.sum() ** 2 / rows.squared_mass.sum()
