@@ -78,7 +78,7 @@ class Shared:
         """Why forecasts cannot be compared with outcomes; empty where they can."""
         return self.nothing or ("" if self.tally.measurable else estimate.NOT_MEASURABLE)
 
-    @cached_property
+    @section
     def unmapped(self) -> str:
         """Why no map can be fitted; empty where one can."""
         return self.unjudged or (why_not(Reason.WITHOUT_ROWS) if self.tally.rowless else "")
