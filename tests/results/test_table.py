@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import math
 import re
@@ -303,6 +304,25 @@ def test_pictures_that_a_table_does_not_allow_say_why():
 
 def test_a_picture_with_an_upright_tangent_is_drawn():
     assert PredictionTable([[9, 1], [2, 8]], [0.0, 0.8]).plot("bregman_tangents")
+
+
+@pytest.mark.parametrize("at", ["forecasts", "prior"])
+def test_tangents_of_any_number_of_categories_are_labelled_beside_separation(at):
+    table = PredictionTable([[60 - 5 * i, 1 + 5 * i] for i in range(12)])
+    drawn = table.plot("bregman_tangents", at=at).to_dict()
+    held = [row for rows in drawn["datasets"].values() for row in rows if "text" in row]
+    lines = table.tangents("log")
+    tangents = lines.forecasts if at == "forecasts" else [lines.prior]
+    (separation,) = (row for row in held if "end" in row)
+    assert separation["text"] == f"PSEP {table.psep:.3f}"
+    assert separation["end"] - separation["p"] == pytest.approx(table.psep, abs=1e-12)
+    for place, end in ((0, "at_0"), (1, "at_1")):
+        labels = [row for row in held if row["p"] == place and "at" in row]
+        wanted = sorted((t[end] for t in tangents), reverse=True)
+        assert [float(row["text"].replace("−", "-")) for row in labels] == pytest.approx(wanted, abs=5e-4)
+        assert all(a["at"] - b["at"] > 0.1 for a, b in itertools.pairwise(labels))
+    feet = [row for rows in drawn["datasets"].values() for row in rows if "bottom" in row]
+    assert feet[1]["p"] - feet[0]["p"] == pytest.approx(table.psep, abs=1e-12)
 
 
 # -- bad input ------------------------------------------------------------------------------------------------------

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import altair as alt
+import numpy as np
 
 from veracity.plots import _style as style
 from veracity.table import TableAssessment
 from veracity.words import number
 
 OF, ORDER, TITLE = "table", 40, "Scores as gaps"
-LABELLED = 3  # tangents with labelled intercepts; more would overlap
-ROOM = 0.12  # of the height, below the curve
+ROOM, LINE = 0.12, 0.045  # of the height: below the curve, of a line of text
+BESIDE = 50  # px between the picture and its axis, for the heights of the tangents
 VARIANTS = {"_log": {"rule": "log"}, "_half_brier": {"rule": "half_brier"}, "_prior": {"rule": "log", "at": "prior"}}
 RULES = {"log": "log loss", "half_brier": "half Brier score", "brier": "Brier score"}
 COLUMNS = {
@@ -43,35 +43,31 @@ def caption(result: TableAssessment) -> str:
     )
 
 
-def _projections(tangents: style.Rows, bottom: float, x: alt.X, y: alt.Y) -> style.Chart:
-    """Return thin lines from the points of contact down to their probabilities."""
-    touched = [{**tangent, "bottom": bottom} for tangent in tangents]
-    lines = style.points(touched).mark_rule(style="guide", strokeDash=[2, 3])
-    return lines.encode(x=x, y=y, y2="bottom:Q")
-
-
-def _psep(result: TableAssessment, bottom: float, x: alt.X, y: alt.Y) -> list[alt.Chart]:
-    """Return the segment between the shares of the event after the best and the worst forecast, with its length."""
+def _psep(result: TableAssessment, feet: style.Rows, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    """Return lines from the curve down to the outer shares, and PSEP between these."""
     best, worst = (float(result.predictive_values[i, -1]) for i in (0, -1))
     label = f"PSEP {number(result.psep)}"
-    segment = [{"p": best, "end": worst, "middle": (best + worst) / 2, "g": bottom, "text": label}]
+    segment = [{"p": best, "end": worst, "middle": (best + worst) / 2, "g": feet[0]["bottom"], "text": label}]
     base = style.points(segment)
     return [
+        style.points(feet).mark_rule(style="guide", strokeDash=[2, 3]).encode(x=x, y=y, y2="bottom:Q"),
         base.mark_rule(style="mean-line", strokeWidth=4).encode(x=x, x2="end:Q", y=y),
         base.mark_text(style="note", dy=-9).encode(x="middle:Q", y=y, text="text:N"),
     ]
 
 
-def _intercepts(ends: style.Rows, x: alt.X, y: alt.Y) -> list[alt.Chart]:
-    """Return labels with the values of the tangents at 0 and 1."""
+def _intercepts(ends: style.Rows, line: float, x: alt.X) -> list[alt.Chart]:
+    """Return the values of the tangents at 0 and 1 beside the picture, a line of text apart."""
     layers = []
-    for at, rises in itertools.product((0, 1), (False, True)):  # above or below, where the line does not run
-        some = [{**end, "text": number(end["g"])} for end in ends if (end["p"], end["rises"]) == (at, rises)]
-        align: style.Align = "right" if at else "left"
-        text = style.points(some).mark_text(
-            style="note", align=align, dx=-10 if at else 10, dy=-8 if rises == bool(at) else 12
-        )
-        layers += [text.encode(x=x, y=y, text="text:N")] if some else []
+    for at in (0, 1):
+        held = sorted((end["g"] for end in ends if end["p"] == at), reverse=True)
+        rises = np.minimum.accumulate([g + i * line for i, g in enumerate(held)])  # each at least a line below
+        some = [
+            {"p": at, "at": float(top - i * line), "text": number(g)}
+            for i, (top, g) in enumerate(zip(rises, held, strict=True))
+        ]
+        text = style.points(some).mark_text(style="note", align="left" if at else "right", dx=10 if at else -10)
+        layers += [text.encode(x=x, y="at:Q", text="text:N")] if some else []
     return layers
 
 
@@ -86,7 +82,7 @@ def chart(result: TableAssessment, *, rule: str | float = "log", at: str = "fore
     drawn = result.tangents(rule)
     tangents: style.Rows = drawn.forecasts if at == "forecasts" else [{"category": "prior", **drawn.prior}]
     ends = [
-        {"category": t["category"], "p": p, "g": t[end], "rises": t["slope"] > 0}
+        {"category": t["category"], "p": p, "g": t[end]}
         for t in tangents
         for p, end in ((0, "at_0"), (1, "at_1"))
         if math.isfinite(t["slope"])
@@ -96,15 +92,24 @@ def chart(result: TableAssessment, *, rule: str | float = "log", at: str = "fore
     if at == "forecasts" and result.forecasts is None:
         bars = []
     heights = [point["g"] for point in (*drawn.curve, *ends)]
+    height = max(heights) - min(heights)
     x = alt.X("p:Q", scale=style.PROBABILITY, title=f"Probability of {result.columns[-1]}")
-    bottom = min(heights) - ROOM * (max(heights) - min(heights))  # room for PSEP below the curve
-    y = alt.Y("g:Q", scale=alt.Scale(domain=[bottom, max(heights)]), title="Curve of the rule and its tangents")
+    bottom = min(heights) - ROOM * height  # room for PSEP below the curve
+    y = alt.Y(
+        "g:Q",
+        scale=alt.Scale(domain=[bottom, max(heights)], nice=False),
+        axis=alt.Axis(offset=BESIDE),
+        title="Curve of the rule and its tangents",
+    )
     named = style.categories(list(result.rows))
     colour = named["color"]
     shown = style.tips({key: COLUMNS[key] for key in ("category", "p", "slope")})
     lines = style.points(ends).mark_line(strokeWidth=1.5)
     dots = style.points(tangents)
+    touched: style.Rows = tangents if at == "forecasts" else drawn.observed
+    feet = [{"p": point["p"], "g": point["g"], "bottom": bottom} for point in (touched[0], touched[-1])]
     layers = [style.points(drawn.curve).mark_line(style="guide", strokeWidth=2).encode(x=x, y=y)]
+    layers += [*_psep(result, feet, x, y), *_intercepts(ends, LINE * height, x)]
     if at == "prior":
         layers.append(style.points(ends).mark_line(style="reference").encode(x=x, y=y))
         layers.append(dots.mark_point(style="quiet", filled=True, size=70).encode(x=x, y=y, tooltip=shown))
@@ -114,8 +119,6 @@ def chart(result: TableAssessment, *, rule: str | float = "log", at: str = "fore
         layers.append(lines.encode(x=x, y=y, **named))
         layers.append(marks.encode(x="p:Q", y="tangent:Q", color=colour, tooltip=style.tips(COLUMNS)))
         layers.append(style.dots(dots, 70, x=x, y=y, color=colour, tooltip=shown))
-        layers += [_projections(tangents, bottom, x, y), *_psep(result, bottom, x, y)]
-        layers += _intercepts(ends, x, y) if len(tangents) <= LABELLED else []
     if bars:
         upright = style.points(bars).mark_rule(strokeWidth=4)
         layers.append(upright.encode(x="p:Q", y="g:Q", y2=f"{reach}:Q", **named))
@@ -123,6 +126,12 @@ def chart(result: TableAssessment, *, rule: str | float = "log", at: str = "fore
     what = {
         "forecasts": "How far the marks at 0 and 1 lie below the curve is the score of that outcome. PSEP: the "
         "difference of the observed shares." + " Bars: miscalibration at the observed share." * bool(bars),
-        "prior": "Tangent at the prevalence. Bars at the observed shares: the gain of each forecast.",
+        "prior": "Tangent at the prevalence. Bars at the observed shares: the gain of each forecast. PSEP: the "
+        "difference of these shares.",
     }
-    return style.layered(f"The {name} as gaps" if at == "forecasts" else f"Gain in {name} as gaps", what[at], *layers)
+    return style.layered(
+        f"The {name} as gaps" if at == "forecasts" else f"Gain in {name} as gaps",
+        what[at],
+        *layers,
+        width=style.WIDTH - 2 * BESIDE,
+    )
