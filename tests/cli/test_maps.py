@@ -97,14 +97,38 @@ def test_adjust_to_standard_output_prints_rows_only(here, capsysbinary, forecast
     assert [p.name for p in here.iterdir()] == ["f.csv"]
 
 
-def test_values_outside_are_not_written(here, capsys):
+def test_rows_that_a_shift_would_take_outside_become_the_nearest_inside(here, forecasts, capsys):
+    target = [0.9, 0.05, 0.05]
     (here / "prior.csv").write_text("a,0.9\nb,0.05\nc,0.05\n")
-    assert run(["adjust", "f.csv", "--to", "prior.csv", "--rule", "brier", "-o", "x.csv"]) == 2
+    assert run(["adjust", "f.csv", "--to", "prior.csv", "--rule", "brier", "-o", "x.csv"]) == 0
+    message = capsys.readouterr().err
+    rows = rows_of("x.csv")
+    np.testing.assert_allclose(rows.mean(axis=0), target, atol=1e-9)
+    shift = np.array(json.loads((here / "x.map.json").read_text())["parameters"]["shift"])
+    wanted, low, high = forecasts.probabilities + shift, np.full((200, 1), -9.0), np.full((200, 1), 9.0)
+    for _ in range(80):  # the level at which the values above it sum to one
+        middle = (low + high) / 2.0
+        over = np.maximum(wanted - middle, 0.0).sum(axis=1, keepdims=True) > 1.0
+        low, high = np.where(over, middle, low), np.where(over, high, middle)
+    np.testing.assert_allclose(rows, np.maximum(wanted - middle, 0.0), atol=1e-9)
+    plain = forecasts.probabilities + target - forecasts.probabilities.mean(axis=0)
+    outside, zeros = ((plain < 0.0) | (plain > 1.0)).sum(), (rows == 0.0).sum()
+    assert f"out of [0, 1]: each row is the nearest inside instead, {zeros} values are now 0" in message
+    assert f"would take {outside} values out" in message
+    assert run(["adjust", "f.csv", "--to", "prior.csv", "--rule", "log", "-o", "y.csv"]) == 0  # the remedy
+    assert rows_of("y.csv").min() > 0.0
+    assert capsys.readouterr().err.count("warning") == 0
+
+
+def test_values_outside_are_not_written_by_a_map_for_other_rows(here, capsys):
+    fitted = calibrators.adjust(np.full((4, 3), 1 / 3), [0.9, 0.05, 0.05], rule="brier")
+    renamed = json.loads(fitted.to_json()) | {"classes": list(CLASSES)}
+    (here / "map.json").write_text(json.dumps(renamed))
+    assert run(["calibrate", "apply", "map.json", "f.csv", "-o", "x.csv"]) == 2
     message = capsys.readouterr().err
     assert "would leave [0, 1]" in message
     assert "--rule log" in message
-    assert sorted(p.name for p in here.iterdir()) == ["f.csv", "prior.csv"]
-    assert run(["adjust", "f.csv", "--to", "prior.csv", "-o", "x.csv"]) == 0
+    assert sorted(p.name for p in here.iterdir()) == ["f.csv", "map.json"]
 
 
 def test_outputs_are_not_overwritten_unasked(here, capsys):

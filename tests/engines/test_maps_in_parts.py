@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from veracity import calibrators
 from veracity.cli import run
 
 
@@ -129,13 +130,13 @@ def left(folder: Path) -> list[str]:
 def test_nothing_is_half_written(
     files: list[str], tmp_path: Path, output: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Path("prior.csv").write_text("low,0.9\nmid,0.05\nhigh,0.05\n")
-    command = ["adjust", *files, "--to", "prior.csv", "--rule", "brier", "-o", output]
-    assert run(command) == 2
+    fitted = calibrators.adjust(np.full((4, 3), 1 / 3), [0.9, 0.05, 0.05], rule="brier")
+    Path("map.json").write_text(json.dumps(json.loads(fitted.to_json()) | {"classes": ["low", "mid", "high"]}))
+    assert run(["calibrate", "apply", "map.json", *files, "-o", output]) == 2
     message = capsys.readouterr().err
     assert "values would leave [0, 1] (first: row 1, class" in message
     assert "part00.parquet" in message
-    assert left(tmp_path) == ["prior.csv"]
+    assert left(tmp_path) == ["map.json"]
 
 
 def test_a_file_that_breaks_while_it_is_written(

@@ -107,6 +107,14 @@ def command(
         else:
             target = frequencies(to, model, "--to")
         fitted = model.adjustment(target, rule=wanted_rule)
+        outside: int = getattr(fitted, "outside", 0)
+        if outside:
+            fitted = model.adjustment(target, inside=True)
+            tell(
+                f"warning: the shift would take {outside:,} values out of [0, 1]: each row is the nearest inside "
+                f"instead, {getattr(fitted, 'edge', 0):,} values are now 0, and the means meet the target\n"
+                "  without zeros:  --rule log"
+            )
         if map_file is not None:
             outputs.add(map_file, fitted.to_json())
         write(model, fitted, output, outputs, suffix)

@@ -79,12 +79,13 @@ class RecalibrationJob:
         total = partial(self.engine.total, self.source, doing="fitting")
         return Passes(total, self.tally.sums.weight, self.tally.k)
 
-    def adjustment(self, target: Any = None, *, rule: str | float = "log") -> Fitted:
+    def adjustment(self, target: Any = None, *, rule: str | float = "log", inside: bool = False) -> Fitted:
         """Return the map that gives the columns the target means, those of the outcomes by default (KF15 4.1).
 
+        `inside` shifts for the Brier score and takes the nearest rows of [0, 1], where a shift alone would leave it.
         Where the analysis rows are not all rows: one pass for the zeros, and one for each Newton step.
         """
-        name, options = calibrators.adjustment(rule)
+        name, options = ("coherent", {"r": 1.0}) if inside else calibrators.adjustment(rule)
         wanted = self.prior if target is None else target
         if self.tally.complete:
             return calibrators.fit(name, self.tally.rows, target=wanted, **options)
