@@ -99,6 +99,23 @@ def test_a_forecast_that_sees_half_has_grouping_loss(rule):
     assert pytest.approx(exact.CL + exact.GL, abs=1e-12) == exact.EL  # C is the mean of Q over equal forecasts
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_calibration_and_grouping_loss_are_exact_where_forecasts_repeat_with_their_ideals(rule):
+    """Own arithmetic: C is the mean ideal of equal forecasts; fewer cases of a forecast are cross-fitted."""
+    rng = np.random.default_rng(11)
+    cell = np.repeat(np.arange(6), 40)
+    s, q = rng.dirichlet([3.0, 2.0, 1.0], 6)[cell], rng.dirichlet([2.0, 2.0, 2.0], 240)
+    f = Forecasts(s, (rng.random(240)[:, None] > q.cumsum(axis=1)[:, :-1]).sum(axis=1), (0, 1, 2), ideal=q)
+    c = np.array([q[cell == i].mean(axis=0) for i in range(6)])[cell]
+    made, divergence = losses(f, rule, recalibration(f)), rule_of(rule).divergence
+    assert pytest.approx(divergence(s, c).mean(), abs=1e-9) == made.CL
+    assert pytest.approx(divergence(c, q).mean(), abs=1e-9) == made.GL
+    assert pytest.approx(made.L - divergence(s, c).mean(), abs=1e-9) == made.RL
+    assert made.CL >= made.AL >= 0.0
+    few = Forecasts(s[::4], f.outcomes[::4], (0, 1, 2), ideal=q[::4])
+    assert "cross-fitted" in losses(few, rule, recalibration(few)).CL.method
+
+
 def test_an_infinite_stage_c_is_a_finding_and_not_a_dropped_step():
     p = np.array([0.1, 0.2, 0.3, 0.6, 0.7, 0.9])
     q = np.full(6, 0.5)

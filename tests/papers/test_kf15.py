@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from papers import kf15
-from veracity import calibrators
+from veracity import assess, calibrators
 from veracity.estimate.loss.losses import losses as exact_losses
 from veracity.formulas.chain import PAIRS, Chain
 from veracity.inputs import Forecasts
@@ -208,6 +208,18 @@ def test_losses_of_the_grouped_map_are_those_of_the_paper(model, rule, given):
     for name, value in zip(names, (VALUES[model, rule][0] + " " + SHARED[rule][0]).split(), strict=True):
         assert getattr(losses, name) == pytest.approx(float(value), abs=EXACT), name
     assert losses.remainder == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("model", "rule"), VALUES)
+def test_losses_by_default_are_those_of_the_paper_where_forecasts_repeat_with_their_ideals(model, rule):
+    a = assess(np.tile(Y, 10), np.tile(S[model], (10, 1)), ideal=np.tile(Q, (10, 1)))  # 40 cases of each forecast
+    losses = a.losses(rule)
+    names = ("AL", "CL", "EL", "L", "PCL", "PEL", "PL", "GL", "RL", "IL")
+    for name, value in zip(names, (VALUES[model, rule][0] + " " + SHARED[rule][0]).split(), strict=True):
+        assert getattr(losses, name) == pytest.approx(float(value), abs=EXACT), name
+    assert losses.CL.low < losses.CL < losses.CL.high
+    assert "equal forecasts" in losses.CL.method
+    assert a.measured.geometric_accuracy == pytest.approx(np.exp(-a.losses("log").RL), abs=1e-12)
 
 
 def test_table_2_names_each_pair_of_stages_once():

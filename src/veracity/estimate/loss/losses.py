@@ -34,6 +34,7 @@ AUTO = "auto"  # the cross-fitted pool
 POOL = "cross-fitted pool of maps"
 AT_LEAST = f"{POOL}; at least"
 AT_MOST = f"{POOL}; at most"
+EQUAL = "ideal probabilities averaged over equal forecasts"
 PAIRED = "paired differences, cross-fitted"
 IN_SAMPLE = "row influences"
 NOT_SEPARABLE = (
@@ -104,14 +105,15 @@ def _crossfitted(
     (raw, error), al, cl, rl = left.pool, left.adjustment, left.calibration, left.loss
     reach = quantile(level) * error
     low = 0.0 if judged.few_misses and np.isfinite(raw) else _end(raw - reach)
-    high = None if upper is None or low is None else max(cl, np.nan_to_num(raw + reach), upper)
+    ends = [cl, np.nan_to_num(raw + reach), *([] if judged.exact or upper is None else [upper])]
+    high = None if low is None or not (judged.exact or upper is not None) else max(ends)
     after = _mean(found, rule, "C", level)
     values |= {
         "L": whole,
-        "CL": Reading(cl, low, high, AT_LEAST, None if low is not None else ZERO_OUTCOME),
-        "RL": Reading(rl, None, after.high and max(after.high, rl), AT_MOST, after.reason),
-        "PCL": _difference(cl, al) if values["AL"].known else values["AL"],
-        **_with_ideal(rows, rule, q, whole, cl, al if values["AL"].known else None, soft, level),
+        "CL": Reading(cl, low, high, EQUAL if judged.exact else AT_LEAST, None if low is not None else ZERO_OUTCOME),
+        "RL": Reading(rl, None, after.high and max(after.high, rl), EQUAL if judged.exact else AT_MOST, after.reason),
+        "PCL": _difference(cl, al, judged) if values["AL"].known else values["AL"],
+        **_with_ideal(rows, rule, q, whole, cl, al if values["AL"].known else None, found, level),
         "raw": values["raw"] | {"CL": raw, "CL_error": error},
     }
     notes = () if isinstance(q.finding, of_results.NotSeparable) else (q.finding,)
@@ -164,7 +166,7 @@ def _adjustment_losses(
     low, high = _end(raw - reach), _end(max(raw, 0.0) + reach + fitted)
     why_not = FEW_MISSES if judged.few_misses and np.isfinite(raw) else ZERO_OUTCOME
     reading = Reading(al, low, high, PAIRED, None if low is not None else why_not)
-    return {"AL": reading, "PL": _difference(whole, al), "raw": {"AL": raw, "AL_error": error}}
+    return {"AL": reading, "PL": _difference(whole, al, judged), "raw": {"AL": raw, "AL_error": error}}
 
 
 def chance_of_adjustment(rows: Forecasts, r: float, folds: int | None = None) -> float:
@@ -189,10 +191,10 @@ def chance_of_adjustment(rows: Forecasts, r: float, folds: int | None = None) ->
     return 0.5 * (1.0 + r) * float(np.trace(inverse @ varied)) / n
 
 
-def _difference(whole: float, part: float) -> Reading:
+def _difference(whole: float, part: float, judged: Recalibration) -> Reading:
     if np.isinf(whole) and np.isinf(part):
         return undefined(BOTH_INFINITE)
-    return Reading(float(whole) - part, method=POOL, reason=DIFFERENCE)
+    return Reading(float(whole) - part, method=EQUAL if judged.exact else POOL, reason=DIFFERENCE)
 
 
 def _end(value: float) -> float | None:
@@ -218,7 +220,7 @@ def _with_ideal(
     whole: Reading,
     cl: float,
     al: float | None,
-    soft: Recalibration | None,
+    found: Recalibration,
     level: float,
 ) -> dict[str, Reading]:
     """Return the losses that need Q: those beyond calibration, and what sampling leaves over."""
@@ -228,6 +230,7 @@ def _with_ideal(
         return nothing | ({"GL": _at_least(bound)} if bound is not None else {})
     if q.Q is None:
         return nothing
+    soft = found.with_ideal
     epistemic = row_mean(rows, np.asarray(rule.divergence(rows.matrix, q.Q)), level)
     inherent = rule.entropy(q.Q) if soft is not None else rule.score(q.Q, rows.observed)
     il = row_mean(rows, np.asarray(inherent), level)
@@ -237,10 +240,10 @@ def _with_ideal(
     else:
         gl = float(_mean(soft, rule, "C", level)) - float(il) if soft is not None else np.nan
     return {
-        "GL": _difference(gl, 0.0) if np.isfinite(gl) else undefined(BOTH_INFINITE),
+        "GL": _difference(gl, 0.0, soft or found) if np.isfinite(gl) else undefined(BOTH_INFINITE),
         "IL": il,
         "EL": epistemic,
-        "PEL": unknown(RULES_OUT) if al is None else _difference(max(el, al), al),
+        "PEL": unknown(RULES_OUT) if al is None else _difference(max(el, al), al, soft or found),
         "remainder": Reading(float(whole) - el - float(il)) if np.isfinite(el) else undefined(BOTH_INFINITE),
     }
 

@@ -74,6 +74,7 @@ class Recalibration:
     weights   (folds, members) of the pool, from the entries of the other folds
     findings  maps that were not tried, and why
     exclude   maps that make no sense for these rows
+    exact     whether stage C is the mean of given ideals over equal forecasts, and stage A is fitted to all rows
     """
 
     rows: Forecasts
@@ -84,6 +85,7 @@ class Recalibration:
     weights: Array
     findings: tuple[Finding, ...] = ()
     exclude: tuple[str, ...] = ()
+    exact: bool = False
     _held: dict[Any, Array] = field(default_factory=dict, repr=False)
 
     @property
@@ -147,8 +149,23 @@ class Recalibration:
 
     @cached_property
     def with_ideal(self) -> Recalibration | None:
-        """The cross-validation with given ideal probabilities as soft outcomes; None where none are given."""
-        return None if self.rows.ideal is None else recalibration(soft_rows(self.rows), exclude=self.exclude)
+        """The cross-validation with given ideal probabilities as soft outcomes; None where none are given.
+
+        Where forecasts repeat, the ideal tells what they are worth without outcomes, and nothing is cross-fitted: then
+        the losses are those of KF15's exact chain.
+        """
+        if self.rows.ideal is None:
+            return None
+        found = recalibration(soft_rows(self.rows), exclude=self.exclude)
+        if found is None or not repeated(self.rows, forecast_hashes(self.rows)):
+            return found
+        maps = tuple(calibrators.fit(name, found.rows) for name in ("identity", "grouped"))
+        entry = np.arange(len(found.folds.row))
+        realised = np.column_stack([one(found.rows.matrix)[found.folds.row][entry, found.outcomes] for one in maps])
+        weights = np.tile([0.0, 1.0], (len(found.weights), 1))
+        fitted = dict.fromkeys(found.fitted, maps)
+        names = ("identity", "grouped")
+        return replace(found, members=names, fitted=fitted, realised=realised, weights=weights, exact=True, _held={})
 
     @property
     def why_not_adjusted(self) -> str | None:
@@ -182,7 +199,7 @@ class Recalibration:
             if name in self.members:
                 found[fold] = self.fitted[fold][self.members.index(name)]
             else:
-                rest = _without(self.rows, self.folds, fold, few)
+                rest = self.rows if self.exact else _without(self.rows, self.folds, fold, few)
                 found[fold] = adjusted_to_outcomes(name, rest, **options) or calibrators.fit("identity", rest)
                 if isinstance(shifted := found[fold], Coherent):
                     options["start"] = shifted.shift  # near that of the next fold
