@@ -303,18 +303,18 @@ OTHERS: list[Quantity] = [
         formula="reported ÷ measured; exp(−CL) at r = 0", cite="N17 eq 9", bounds=(0.0, np.inf),
     ),
     Quantity(
-        name="top_label", section="calibration_error", label="Calibration error", unit="ECE, 15 bins", better=LOWER,
-        gloss="Mean gap between predicted and observed shares; chance alone makes one too.",
+        name="top_label", section="calibration_error", label="Calibration error of the pick", unit="ECE", better=LOWER,
+        gloss="Mean gap between predicted and observed shares in 15 bins; chance alone makes one too.",
         formula="Σ_b (n_b/n) |mean probability − observed share|, bins (a, b] of width 1/15",
         cite="Guo and others 2017",
     ),
     Quantity(
-        name="classwise", section="calibration_error", label="Calibration error, class by class", better=LOWER,
-        unit="15 bins", gloss="The same for each class's probability, averaged.", cite="Kull and others 2019",
+        name="classwise", section="calibration_error", label="Calibration error by class", better=LOWER,
+        unit="ECE", gloss="The same for each class's probability, averaged.", cite="Kull and others 2019",
     ),
     Quantity(
         name="pooled", section="calibration_error", label="Calibration error, all probabilities", better=LOWER,
-        unit="15 bins", gloss="The same over every probability at once.", cite="Kumar and others 2019 (debiased)",
+        unit="ECE", gloss="The same over every probability at once.", cite="Kumar and others 2019 (debiased)",
     ),
     Quantity(
         name="ici", section="decisions.clinical", label="ICI", percent=True, better=LOWER, bounds=(0.0, 1.0),

@@ -83,9 +83,8 @@ def calibration_error(
     Chance alone makes one too; see `assess(…).calibration_error` for how large.
     """
     a = assess(y_true, y_proba, sample_weight=sample_weight, labels=labels)
-    errors = a.calibration_error
-    error = errors.classwise if len(a.classes) == 2 else errors.top_label
-    return unknown(a.verdict) if error is None else Reading(error.value, error.low, error.high)
+    usual = a.calibration_error.usual(len(a.classes))
+    return unknown(a.verdict) if usual is None else Reading(usual[1].value, usual[1].low, usual[1].high)
 
 
 def calibration_slope(

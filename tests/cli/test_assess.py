@@ -384,7 +384,7 @@ def test_sentences_about_two_classes_name_the_event(tmp_path, monkeypatch, capsy
     some = p >= 0.8
     stated, observed = 100 * p[some].mean(), 100 * y[some].mean()
     assert f"When it says 80 % or more ({stated:.0f} % on average), it happens {observed:.0f} % of the time" in said
-    assert f"{(1 - y[some]).sum()} misses where {(1 - p[some]).sum():.0f} were expected" in said
+    assert f"{(1 - y[some]).sum()} exceptions where {(1 - p[some]).sum():.0f} were expected" in said
     assert f"It predicts {100 * p.mean():.0f} % on average; {100 * y.mean():.0f} % happened." in said
 
 

@@ -135,7 +135,10 @@ def test_exit_codes_and_lines(forecasts: str, capsys: pytest.CaptureFixture[str]
     assert "--require" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("common", "ours"), [("ece", "calibration_error.top_label"), ("AUROC", "scores.auc")])
+@pytest.mark.parametrize(
+    ("common", "ours"),
+    [("ece", "calibration_error.top_label` or `calibration_error.classwise"), ("AUROC", "scores.auc")],
+)
 def test_common_names_lead_to_ours(tmp_path, capsys, common, ours):
     rows = "".join(f"{i % 2},{0.1 + 0.01 * i}\n" for i in range(60))
     (tmp_path / "f.csv").write_text("y,p\n" + rows)

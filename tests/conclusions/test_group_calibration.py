@@ -13,6 +13,7 @@ import veracity as vc
 from veracity.estimate.groups_and_time.groups import calibration
 from veracity.inputs import prepare
 from veracity.records.stability import GroupCalibration
+from veracity.words import stability
 
 Floats = NDArray[np.float64]
 
@@ -58,6 +59,18 @@ def test_a_group_whose_slope_is_off_is_named_with_its_direction() -> None:
     assert found.slope.p is not None
     assert found.slope.p <= 0.005
     assert ("2", "slope", "too extreme") in [(one.group, one.what, one.direction) for one in found.off]
+
+
+def test_a_direction_of_a_group_is_said_to_be_beside_all_cases_which_may_be_off_the_other_way() -> None:
+    z, g, rng = example()
+    y = (rng.random(len(z)) < sigmoid(z)).astype(int)
+    a = vc.assess(y, sigmoid(z + 1.2 - 0.8 * (g == 3)), groups=g)
+    ((column, group),) = a.groups.items()
+    level = group.levels["3"].level
+    assert level is not None
+    assert level.predicted > level.observed  # too high by itself, and too low beside the others
+    said = " ".join(stability.group_notes(column, group))
+    assert "3 (too low beside all cases together)" in said
 
 
 def test_harder_groups_do_not_differ_in_calibration() -> None:

@@ -54,6 +54,31 @@ def test_events_happen_and_picks_are_right() -> None:
     assert "60–80 % (70 % on average), it happens 86 % of the time" in said(found, classes=2)[0]
 
 
+def test_events_that_did_not_happen_are_exceptions_and_wrong_picks_are_misses() -> None:
+    found = replace(FOUND, confidence=replace(FOUND.confidence, where=SURE))
+    assert said(found, classes=2)[0].endswith("it happens 88 % of the time: 71 exceptions where 17 were expected.")
+    none = replace(FOUND, confidence=replace(FOUND.confidence, where=replace(SURE, observed=1.0, events=589.0)))
+    assert said(none, classes=2)[0].endswith("no exceptions where 17 were expected.")
+    assert said(none, classes=5)[0].endswith("no misses where 17 were expected.")
+
+
+def test_a_minimum_probability_that_leaves_the_base_rate_better_says_so() -> None:
+    rng = np.random.default_rng(2)
+    y, p = rng.random(400) < 0.3, rng.choice([0.0, 0.1, 0.3, 0.6, 0.9, 1.0], 400)
+    a = vc.assess(y, p)
+    assert a.advice.advice == "floor"
+    text = " ".join(str(a).split())
+    loss = a.verdict_detail.floored_loss
+    assert (
+        f"always predicting the class frequencies is better: log loss {a.baseline.log_loss:.2f} against {loss:.2f}"
+        in text
+    )
+    sound = rng.random(2000)
+    hit = rng.random(2000) < sound
+    sound[np.flatnonzero(hit)[0]] = 0.0
+    assert "Even so" not in str(vc.assess(hit, sound))
+
+
 def test_confidence_that_no_range_shows_is_told_by_typical_probabilities() -> None:
     assert said(FOUND) == (
         "**Over-confident.** Its probabilities are too extreme: "

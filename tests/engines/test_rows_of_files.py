@@ -37,6 +37,21 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_surprises_name_the_ids_that_were_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for part in range(2):
+        rows = [f"{i % 2},{0.001 if (part, i) == (1, 7) else 0.5},patient {100 * part + i}" for i in range(40)]
+        (tmp_path / f"{part}.csv").write_text("y,p,who\n" + "\n".join(rows) + "\n")
+    files = [str(tmp_path / f"{part}.csv") for part in range(2)]
+    kept = str(tmp_path / "kept.tally")
+    assert run(["assess", *files, "--id", "who", "--json", "-", "--tally", kept]) == 0
+    first = json.loads(capsys.readouterr().out)["surprises"][0]
+    assert (first["case"], first["row"], first["file"]) == ("patient 107", 8, "1.csv")
+    assert run(["assess", kept, "--details"]) == 0
+    assert "(patient 107)" in capsys.readouterr().out
+    assert run(["assess", *files, "--json", "-"]) == 0
+    assert "case" not in json.loads(capsys.readouterr().out)["surprises"][0]
+
+
 @pytest.mark.parametrize("rows", [64, 1 << 20])
 def test_surprises_and_findings_name_file_and_row(
     parts: Path, capsys: pytest.CaptureFixture[str], small_batches: Callable[[int], None], rows: int

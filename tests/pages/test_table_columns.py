@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import veracity as vc
-from veracity import PredictionTable, show, words
+from veracity import PredictionTable, metrics, show, words
 from veracity.formulas.intervals import clopper_pearson
 from veracity.results.assess import Assessments
 from veracity.show.blocks import Card, Cards, walk
@@ -223,6 +223,18 @@ def test_the_table_of_calibration_errors_has_chance_debiased_and_largest_gap() -
     found, errors = table(a, "Calibration errors"), [error for _, error in a.calibration_error.stated()]
     for title, name in (("by chance", "by_chance"), ("debiased", "debiased"), ("largest gap", "max")):
         assert readings(column(found, title)) == [getattr(error, name) for error in errors]
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_calibration_error_of_the_first_screen_is_one_of_the_details_under_the_same_name(k: int) -> None:
+    rng = np.random.default_rng(k)
+    q = rng.dirichlet(np.ones(k), 600)
+    a = vc.assess((q.cumsum(axis=1) < rng.random((600, 1))).sum(axis=1), q**2 / (q**2).sum(axis=1, keepdims=True))
+    first, details = table(a, "Scores"), table(a, "Calibration errors")
+    shown = dict(zip(names(first), readings(column(first, "value")), strict=True))
+    (label,) = [name for name in shown if name.startswith("Calibration error")]
+    assert dict(zip(names(details), readings(column(details, "value")), strict=True))[label] == shown[label]
+    assert metrics.calibration_error(a._state.rows.observed, a._state.rows.matrix) == pytest.approx(shown[label])
 
 
 def test_models_side_by_side_have_what_they_gave_and_expected() -> None:

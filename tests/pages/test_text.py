@@ -401,7 +401,7 @@ def test_groups_are_a_note_beside_a_fault_of_all_cases(filled: Callable[..., Any
     assert [s.title for s in found if s.lead] == [
         s.title for s in show.first_screen(result) if isinstance(s, Sentence) and s.lead
     ]
-    text = "Calibration is not the same in site = west (too extreme)."
+    text = "Calibration is not the same in site = west (too extreme beside all cases together)."
     assert ("Differs by group", text) in [(s.title, s.text) for s in found]
 
 
@@ -433,7 +433,7 @@ def test_a_summary_does_not_import_the_libraries_of_the_pictures(filled: Callabl
 
 def test_details_print_the_numbers_of_small_pictures(filled: Callable[..., Any]) -> None:
     text = show.to_terminal(filled("over", k=3), 100, details=True)
-    assert "BIGGEST MISSES" in text
+    assert "LEAST EXPECTED OUTCOMES" in text
     assert re.search(r"^\d+ +class \d", text, re.MULTILINE)
     assert "RISK PROFILE" not in text  # too many numbers: --json has them
 

@@ -175,6 +175,20 @@ def test_an_assessment_from_json_cannot_be_calibrated() -> None:
         vc.Assessment.from_json(vc.assess(Y, P).to_json()).fix()
 
 
+def test_a_map_that_nearly_rules_out_what_had_probability_0_says_so() -> None:
+    y, p = overconfident(2000, seed=3)
+    p = np.where(np.arange(2000) < 20, 0.0, p)
+    happened = int(y[:20].sum())
+    assert happened > 0
+    for method, said in (("temperature", "gives such 0 again"), ("platt", "gives such 1 in")):
+        assert f"{happened} outcomes had probability 0, and the map {said}" in repr(vc.calibrate(y, p, method=method))
+    for method in ("advised", "isotonic"):
+        k = vc.calibrate(y, p, method=method)
+        assert "had probability 0, and the map" not in repr(k)
+        assert k.predict([0.0])[0] >= 0.0005
+    assert "makes the log loss finite" in repr(vc.calibrate(y, p, method="platt"))
+
+
 def test_few_cases_are_said_to_be_few() -> None:
     assert "another sample of so few" in repr(vc.calibrate(Y[:30], P[:30], method="platt"))
     assert vc.calibrate(Y[:5], P[:5]).method == "identity"

@@ -21,7 +21,7 @@ def test_calibrated_forecasts_pass_and_others_fail_with_the_sentences_of_the_ver
         assert_calibrated(Y, SURE)
     said = str(error.value)
     assert said.startswith("over-confident\n  Over-confident. When it says")
-    assert "misses where" in said
+    assert "exceptions where" in said
 
 
 def test_too_few_cases_prove_nothing() -> None:

@@ -57,10 +57,10 @@ def fit(files: tuple[str, ...], name: str, output: str, force: bool, **options: 
         outputs.add(output, fitted.to_json() + "\n")
     where = "" if output == "-" else f" → {output}"
     tell(f"{fitted.text}, fitted on {model.basis(fitted)}{where}")
-    from veracity.words import few_for_a_map
+    from veracity.results.calibrator import warnings
 
-    if fitted.needs_labels and (few := few_for_a_map(model.tally.cases)):
-        tell(f"  {few}")
+    for text in warnings(fitted, model.tally):
+        tell(f"  {text}")
 
 
 def advised(tally: Tally) -> Fitted:

@@ -8,9 +8,9 @@ from veracity.plots import _style as style
 from veracity.results.assessment import Assessment
 from veracity.words import chance, count, place, row_of
 
-OF, ORDER, TITLE = "assessment", 20, "Biggest misses"
+OF, ORDER, TITLE = "assessment", 20, "Least expected outcomes"
 COLUMNS = {"row": ("row", ""), "outcome": ("outcome", ""), "probability": ("probability of the outcome", ".4~g")}
-UNLIKELY = 0.05  # calibrated forecasts would have a miss like the biggest one in fewer sets than this
+UNLIKELY = 0.05  # calibrated forecasts would have an outcome so little expected in fewer sets than this
 POWER = "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 1e-9"
 MANY = "replace(replace(replace(format(1 / datum.value, '.0s'), 'M', ' million'), 'G', ' billion'), 'T', ' trillion')"
 PLAIN = f"(datum.value < 1e-6 ? '1 in ' + {MANY} : format(datum.value, '~f'))"  # never "1e-8"

@@ -58,7 +58,7 @@ class OneWeight(Finding, severity="critical"):
 
 @dataclass(frozen=True, kw_only=True)
 class Surprises(Finding, severity="note"):
-    """The biggest misses make up much of the log loss."""
+    """The least expected outcomes make up much of the log loss."""
 
     share: float
 

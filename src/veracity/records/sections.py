@@ -186,6 +186,11 @@ class CalibrationErrors(Section):
     classwise: CalibrationError | None = None
     pooled: CalibrationError | None = None
 
+    def usual(self, classes: int) -> tuple[str, CalibrationError] | None:
+        """Return the error that is usually meant, with its name: of the event of two classes, of the pick of more."""
+        names = ("classwise" if classes == 2 else "top_label", "pooled")
+        return next(((name, error) for name in names if (error := getattr(self, name)) is not None), None)
+
 
 @dataclass(frozen=True)
 class PlainTerms(Section):
@@ -397,12 +402,13 @@ class ClassReading(Section):
 
 @dataclass(frozen=True)
 class Surprise(Section):
-    """A case whose outcome had a low probability."""
+    """A case whose outcome had a low probability; `case` is its id, where ids were given."""
 
     row: int
     outcome: str | None
     probability: float
     file: str | None = None
+    case: str | None = None
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 from veracity.types import Array
 from veracity.words import calibrator as described
-from veracity.words import few_for_a_map
+from veracity.words import few_for_a_map, nearly_ruled_out
 
 WIDE = 100  # columns of what is printed
 ADVISED, BEST, IDENTITY = "advised", "best", "identity"
@@ -143,9 +143,21 @@ class Calibrator:
 
     def __repr__(self) -> str:
         cases = None if self.source is None else self.source.n
-        few = "" if cases is None or not self.fitted.needs_labels else few_for_a_map(cases)
-        said = described(self.fitted.text, self.fix, self._gain, cases)
-        return "\n".join(fill(line, WIDE, subsequent_indent="  ") for line in [said, f"  {few}."][: 1 + bool(few)])
+        known = [] if self.source is None else warnings(self.fitted, self.source._counted)
+        lines = [described(self.fitted.text, self.fix, self._gain, cases), *(f"  {text}." for text in known)]
+        return "\n".join(fill(line, WIDE, subsequent_indent="  ") for line in lines)
+
+
+def warnings(fitted: Fitted, tally: Tally) -> list[str]:
+    """Return what to know about a map beside its parameters: few cases, and outcomes that it nearly rules out again."""
+    found = [few_for_a_map(tally.cases)] if fitted.needs_labels else []
+    zero = np.flatnonzero(tally.rows.realised == 0.0) if tally.sums.zeros else ()
+    if len(zero):
+        rows = tally.rows.take(zero)
+        given = calibrators.mapped_rows(fitted, rows)[np.arange(len(zero)), rows.observed]
+        low = given * tally.cases < 1.0  # so that none was to be expected
+        found.append(nearly_ruled_out(int(rows.copies[low].sum()), float(given.max(where=low, initial=0.0))))
+    return [text for text in found if text]
 
 
 def calibrate(

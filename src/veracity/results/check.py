@@ -212,7 +212,7 @@ def numbers(held: Any, path: str = "") -> Iterator[str]:
 
 
 COMMON = {  # other usual names of our numbers
-    "ece": ("calibration_error.top_label",),
+    "ece": ("calibration_error.top_label", "calibration_error.classwise"),
     "mce": ("calibration_error.top_label.max",),
     "accuracy": ("scores.accuracy",),
     "logloss": ("scores.log_loss",),

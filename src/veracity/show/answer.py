@@ -120,7 +120,7 @@ def _unstable(a: Assessment) -> bool:
 
 def _fix(a: Assessment) -> words.Said | None:
     """Return what to do, with a command that runs on the same input."""
-    said = words.fix(a.advice, a.verdict_detail, changes=_unstable(a))
+    said = words.fix(a.advice, a.verdict_detail, changes=_unstable(a), baseline=a.baseline.log_loss)
     if said is None or a.provenance is None or not said.command:
         return said
     return said._replace(command=commands.ready(said.command, a.provenance.given, a.model, _inputs(a)))
@@ -161,7 +161,7 @@ def _calibration_card(a: Assessment) -> Card:
 
 
 def _fix_card(a: Assessment) -> Card | None:
-    said = words.fix(a.advice, a.verdict_detail, changes=_unstable(a))
+    said = words.fix(a.advice, a.verdict_detail, changes=_unstable(a), baseline=a.baseline.log_loss)
     if said is None:
         return None
     answers = {"Fix": "Yes", "Possible fix": "Perhaps", "Use the base rate": "Hardly", "No simple fix": "Not simply"}
@@ -213,12 +213,12 @@ def _score_table(a: Assessment) -> Table | None:
 
 def _calibration_rows(a: Assessment) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
-    errors = a.calibration_error
-    error = (errors.classwise if len(a.classes) == 2 else errors.top_label) or errors.pooled  # of the event or the pick
-    if error is not None:
+    usual = a.calibration_error.usual(len(a.classes))
+    if usual is not None:
+        name, error = usual
         held = specialists.reading(error)
         chance = "" if error.by_chance is None else f"{number(error.by_chance, words.decimals(held))} by chance"
-        rows.append((*described(quantity("calibration_error.top_label"), held), chance))
+        rows.append((*described(quantity(f"calibration_error.{name}"), held), chance))
     detail = a.verdict_detail
     if finite(detail.slope) is not None and not detail.slope_differs:
         rows.append((*described(quantity("calibration_slope"), detail.slope), ""))

@@ -167,4 +167,4 @@ def _check_names(names: Names) -> None:
 
 def _is_low(low: Low, k: int, most: float) -> bool:
     places = -1 <= low.outcome < max(k, 1) and 0 <= low.cases < MOST and abs(low.row) < 1 << 63
-    return bool(0.0 <= low.p <= 1.0 and places and 0.0 < low.weight <= most)
+    return bool(0.0 <= low.p <= 1.0 and places and 0.0 < low.weight <= most and isinstance(low.case, str))

@@ -19,7 +19,7 @@ from veracity.state.plan import Plan
 from veracity.state.sums import Sums
 from veracity.state.tally import Tally, grid_of
 
-KIND = b"veracity tally 6\n"
+KIND = b"veracity tally 7\n"
 
 
 def pack(tally: Tally) -> bytes:
@@ -75,7 +75,7 @@ def _tally(state: dict[str, Any]) -> Tally:
         pooled=pooled,
         top=top,
         classwise=tuple(classwise),
-        lowest=tuple(Low(float(p), int(i), int(y), int(n), float(w)) for p, i, y, n, w in state["lowest"]),
+        lowest=tuple(Low(float(p), int(i), int(y), int(n), float(w), case) for p, i, y, n, w, case in state["lowest"]),
         findings=tuple(stored_finding(f) for f in state["findings"]),
         cases=int(state["cases"]),
         analysis=AnalysisRows(

@@ -18,7 +18,7 @@ from .findings import sentence_of
 from .labels import ACTION, BAD, GOOD, NOTICE, RECALIBRATED, RULES, SCORE_OF, WITHIN_CHANCE, Said
 from .numbers import TINY, chance, count, decimals, ends, finite, in_full, interval, number, percent, why
 from .text import capital, sentence
-from .verdict import mark_of
+from .verdict import mark_of, row_of
 
 MOST_ROWS = 3  # row numbers named in a sentence
 SIGNIFICANT = 0.05
@@ -112,10 +112,13 @@ def remedy_name(remedy: Remedy) -> str:
 NO_SINGLE_FIX = Said(NOTICE, "No single fix", "One recalibration of all cases does not help: it is right on average.")
 
 
-def fix(advised: Fix | None, verdict: Verdict | None, *, changes: bool = False) -> Said | None:
+def fix(
+    advised: Fix | None, verdict: Verdict | None, *, changes: bool = False, baseline: float | None = None
+) -> Said | None:
     """Return what to do, with the command for FILE.
 
-    changes  calibration differs over time or between groups, so that "nothing to fix" would contradict it
+    changes   calibration differs over time or between groups, so that "nothing to fix" would contradict it
+    baseline  log loss of always predicting the class frequencies
     """
     if advised is None or verdict is None or verdict.p is None or verdict.reason is Reason.WITHOUT_ROWS:
         return None
@@ -130,6 +133,10 @@ def fix(advised: Fix | None, verdict: Verdict | None, *, changes: bool = False) 
         return Said(ACTION, "Use the base rate", text, *ready)
     if advised.advice == "floor":
         text = "No outcome should be ruled out: a minimum probability makes the log loss finite, and does no more."
+        loss = verdict.floored_loss
+        if baseline is not None and loss is not None and baseline <= loss < math.inf:
+            always = "always predicting the class frequencies"
+            text += f" Even so, {always} is better: log loss {baseline:.2f} against {loss:.2f}."
         return Said(ACTION, "Fix", text, *ready)
     if verdict.state in ("found", "slight"):
         text = "No simple correction fits: it needs more cases, or another model."
@@ -158,6 +165,19 @@ def few_for_a_map(cases: int) -> str:
     return f"{count(cases, 'case')}: another sample of so few would give quite another map"
 
 
+def nearly_ruled_out(cases: int, most: float) -> str:
+    """Return that a map leaves outcomes that had probability 0, and happened, without a chance; empty for no case.
+
+    >>> nearly_ruled_out(6, 2e-5)
+    '6 outcomes had probability 0, and the map gives such 1 in 50,000: the advised one is a minimum probability'
+    """
+    if not cases:
+        return ""
+    given = chance(most) if most > 0.0 else "0 again"
+    told = f"{count(cases, 'outcome')} had probability 0, and the map gives such {given}"
+    return f"{told}: the advised one is a minimum probability"
+
+
 def calibrator(parameters: str, fix: Fix | None, gain: Gain | None, cases: int | None) -> str:
     """Return what a fitted map is and does: for new forecasts, on how many cases, with which gain.
 
@@ -173,6 +193,8 @@ def calibrator(parameters: str, fix: Fix | None, gain: Gain | None, cases: int |
     told = f"{name}{careful}{fitted}"
     gain = gain if fix is None else fix.log
     if gain is not None and gain.gain is not None:
+        if gain.gain == math.inf:
+            return f"{told}: makes the log loss finite."
         if gain.gain > 0.0:
             return f"{told}: cuts the log loss by about {saved(gain)}."
         return f"{told}: {'rules outcomes out' if math.isinf(gain.gain) else 'saves nothing'} in cases it has not seen."
@@ -225,15 +247,10 @@ def biggest_miss(surprises: Sequence[Surprise], zero_rows: int = 0) -> Said | No
 
 def place(case: Surprise) -> str:
     """
-    >>> place(Surprise(17, "yes", 0.1)), place(Surprise(17, "yes", 0.1, "a.csv"))
-    ('Row 17', 'Row 17 of a.csv')
+    >>> place(Surprise(17, "yes", 0.1)), place(Surprise(17, "yes", 0.1, "a.csv", "patient 3"))
+    ('Row 17', 'Row 17 of a.csv (patient 3)')
     """
     return f"Row {row_of(case)}"
-
-
-def row_of(case: Surprise) -> str:
-    """Return the number of a case, with its file where there are several."""
-    return f"{case.row}" + (f" of {case.file}" if case.file else "")
 
 
 def notes(findings: Iterable[Finding], verdict: Verdict | None = None) -> list[Said]:

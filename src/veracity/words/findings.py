@@ -178,7 +178,7 @@ def _(finding: of_results.PicksBelowChance) -> str:
 
 @sentence_of.register
 def _(finding: of_results.Surprises) -> str:
-    return f"the {finding.count} biggest misses make up {percent(finding.share, 0)} of the log loss"
+    return f"the {finding.count} least expected outcomes make up {percent(finding.share, 0)} of the log loss"
 
 
 @sentence_of.register

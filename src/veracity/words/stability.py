@@ -104,7 +104,12 @@ def _how(name: str, held: GroupCalibration, group: Group) -> str:
 
 
 def _slope(off: Sequence[GroupShift]) -> str:
-    return next((one.direction for one in off if one.what == "slope" and one.direction), "")
+    return next((beside_all(one) for one in off if one.what == "slope" and one.direction), "")
+
+
+def beside_all(shift: GroupShift) -> str:
+    """Return how a group is off, which is beside the calibration of all cases: these may be off themselves."""
+    return f"{shift.direction} beside all cases together" if shift.direction else ""
 
 
 def drift_note(drift: Drift | None) -> str:
@@ -125,7 +130,7 @@ def group_notes(column: str, group: Group) -> list[str]:
     if calibration is not None and p is None and calibration.reason:
         sentences.append(f"Calibration was not compared: {calibration.reason}.")
     if calibration is not None and p is not None:
-        shifts = [f"{one.group} ({one.direction})" if one.direction else one.group for one in _first(calibration)]
+        shifts = [one.group + _bracketed(beside_all(one)) for one in _first(calibration)]
         verb = "differs" if p <= BESIDE else "seems to differ" if p <= IN_TABLE else "does not clearly differ"
         off = f": {listing(shifts)}" if shifts and p <= IN_TABLE else ""
         sentences.append(f"Calibration {verb} by {column} ({p_equals(p)}; {calibration.method}){off}.")

@@ -15,6 +15,7 @@ from .text import capital, event_name, listing, sentence
 
 LONGEST_TITLE = 28  # characters of a title that can be set apart; a longer one is the emphasised beginning of its text
 NAMED_ROWS = 5
+LONGEST_ID = 30
 NAMED_CLASSES = 2  # of those predicted too often, and of those predicted too rarely
 LIKELY = 0.6  # from here on a forecast names the outcome, and may be right
 CLEARLY = 0.1  # share of the loss: a test that would show only larger errors proves little
@@ -133,7 +134,7 @@ def _exceptions(verdict: Verdict) -> Iterator[Titled]:
     zeros, cases = verdict.zero_rows, verdict.cases
     if zeros:
         rows, loss = verdict.ruled_out, verdict.floored_loss
-        listed = ", ".join(_row(case) for case in rows[:NAMED_ROWS]) + (", …" if zeros > NAMED_ROWS and rows else "")
+        listed = ", ".join(row_of(case) for case in rows[:NAMED_ROWS]) + (", …" if zeros > NAMED_ROWS and rows else "")
         named = f" ({'row' if zeros == 1 else 'rows'} {listed})" if rows else ""
         happened = f"what happened in {zeros:,} of {count(cases, 'case')}"
         text = f"**It ruled out {happened}**{named}, so its log loss is infinite."
@@ -147,8 +148,10 @@ def _exceptions(verdict: Verdict) -> Iterator[Titled]:
         yield Titled("These are decisions, not probabilities", f"Every forecast is 0 or 1{right}")
 
 
-def _row(case: Surprise) -> str:
-    return f"{case.row} of {case.file}" if case.file else str(case.row)
+def row_of(case: Surprise) -> str:
+    """Return the number of a case, with its file where there are several and its id where ids were given."""
+    named = (case.case or "")[:LONGEST_ID] + ("…" if len(case.case or "") > LONGEST_ID else "")
+    return f"{case.row}" + (f" of {case.file}" if case.file else "") + (f" ({named})" if named else "")
 
 
 def _judged(verdict: Verdict) -> list[Titled]:
@@ -237,10 +240,14 @@ def _range(where: Range, classes: int, picks_only: bool) -> str:
         return f"{said}."  # weighted: there is nothing to count
     events, expected, noun = where.events, where.expected, ("time", "times")
     if where.low >= LIKELY:
-        events, expected, noun = where.count - events, where.count - expected, ("miss", "misses")
+        events, expected, noun = (
+            where.count - events,
+            where.count - expected,
+            ("miss", "misses") if right else ("exception", "exceptions"),
+        )
     if abs(events - expected) < COUNTED:
         return f"{said}."
-    number = "no misses" if round(events) == 0 and noun[0] == "miss" else count(round(events), *noun)
+    number = f"no {noun[1]}" if round(events) == 0 and where.low >= LIKELY else count(round(events), *noun)
     return f"{said}: {number} where {_expected(expected, events)} expected."
 
 

@@ -66,7 +66,11 @@ def surprises(tally: Tally) -> tuple[Surprise, ...]:
     """Return the cases that gave least to their outcome."""
     return tuple(
         Surprise(
-            int(low.row), None if low.outcome < 0 else str(tally.classes[low.outcome]), float(low.p), file_of(low.row)
+            int(low.row),
+            None if low.outcome < 0 else str(tally.classes[low.outcome]),
+            float(low.p),
+            file_of(low.row),
+            low.case or None,
         )
         for low in tally.lowest
     )
