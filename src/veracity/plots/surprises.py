@@ -6,7 +6,8 @@ import altair as alt
 
 from veracity.plots import _style as style
 from veracity.results.assessment import Assessment
-from veracity.words import chance, count, place, row_of
+from veracity.words import chance, count, place
+from veracity.words.verdict import row_of
 
 OF, ORDER, TITLE = "assessment", 20, "Least expected outcomes"
 COLUMNS = {"row": ("row", ""), "outcome": ("outcome", ""), "probability": ("probability of the outcome", ".4~g")}
