@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from veracity.estimate.loss.folds import FOLDS, folds
-from veracity.estimate.loss.losses import losses
 from veracity.estimate.loss.linear_pool import mixture_weights
+from veracity.estimate.loss.losses import losses
 from veracity.estimate.loss.recalibration import recalibration, select
 from veracity.inputs import Forecasts
 from veracity.state.content import forecast_hashes
