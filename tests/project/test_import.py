@@ -42,6 +42,11 @@ def test_import_loads_nothing_heavy(code):
     print(f"{code}: {1000 * got['seconds']:.0f} ms of CPU time beyond NumPy (aim: at most 60)")
 
 
+def test_a_printed_answer_loads_no_library_of_distributions():
+    answer = "import veracity; str(veracity.assess([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50))"
+    assert "scipy.stats" not in probe(answer)["loaded"]
+
+
 @pytest.mark.parametrize("name", veracity.__all__)
 def test_every_public_name_is_there(name):
     assert getattr(veracity, name) is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from veracity.inputs import Forecasts
 from veracity.records import findings_of_results as of_results
@@ -75,7 +75,7 @@ def black_box(
     finding = of_results.LabelShift(
         classes=tuple(map(str, classes)),
         frequencies=tuple(frequencies.tolist()),
-        p=float(chi2.sf(statistic, k - 1)),
+        p=float(chdtrc(k - 1, statistic)),
         cases=min(f.mass.sum() ** 2 / f.squared_mass.sum() for f in (forecasts, reference)),
         needs_calibration=False,
     )

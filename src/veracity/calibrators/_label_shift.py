@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from veracity.inputs import Forecasts
 from veracity.records import findings_of_results as of_results
@@ -68,7 +68,7 @@ def em_chunks(
     finding = of_results.LabelShift(
         classes=tuple(map(str, classes)),
         frequencies=tuple(pi.tolist()),
-        p=float(chi2.sf(cases * float(change @ coupling @ change), len(pi) - 1)),
+        p=float(chdtrc(len(pi) - 1, cases * float(change @ coupling @ change))),
         cases=cases,
         needs_calibration=True,
     )
