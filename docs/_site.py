@@ -3,17 +3,20 @@
 * formulas become MathML, which browsers draw themselves: no script and no foreign address;
 * the pages on commands and charts are written from what the commands and charts say of themselves;
 * every page is also there as Markdown, and `llms.txt` lists them;
-* a public name without an example, a page that no list names and a foreign address in what is loaded fail the build.
+* a public name, an option or a chart without an example, and a foreign address in what is loaded, fail the build.
 """
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import os
 import re
 import shutil
 from pathlib import Path
 from typing import Any
 
+import _examples
 import click
 import nbformat
 from docutils import nodes
@@ -22,6 +25,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 import veracity
+from veracity import plots
 from veracity.cli import Commands
 
 HERE = Path(__file__).parent
@@ -46,32 +50,34 @@ def displayed_formula(translator: Any, node: nodes.math_block) -> None:
 
 def command_pages() -> dict[str, str]:
     """Return one page per command, as Markdown: its meaning, its examples and its options, usual ones first."""
-    group = Commands()
-    context = click.Context(group, info_name="veracity")
-    pages = {}
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        pages[f"command-{name}"] = f"# veracity {name}\n\n" + _command(command, ["veracity", name])
-    listing = "\n".join(f"command-{name}" for name in group.list_commands(context))
+    examples = _examples.examples()
+    pages: dict[str, str] = {}
+    for name, command in _examples.commands().items():
+        group, _, inner = name.partition(" ")
+        head = f"## veracity {name}" if inner else f"# veracity {name}"
+        first = f"# veracity {group}\n\n```text\n{_help(['veracity', group], '--help')}\n```\n\n" if inner else ""
+        page = pages.get(f"command-{group}", first)
+        pages[f"command-{group}"] = f"{page}{head}\n\n" + _command(command, ["veracity", *name.split()], examples[name])
+    listing = "\n".join(pages)
     pages["commands"] = (
-        "# Commands\n\nEach with examples that run (the suite runs them), its usual options, and those for special"
-        " cases. `-` is standard input or output; exit code 0: done, 1: a requirement failed, 2: bad input.\n\n"
+        "# Commands\n\nEach with its usual options, those for special cases, and examples: those of the tables ran"
+        " when this page was built. What `assess` reads and estimates, the other commands read and estimate by the"
+        " same options. `-` is standard input or output; exit code 0: done, 1: a requirement failed, 2: bad input.\n\n"
         f"```{{toctree}}\n:maxdepth: 1\n\n{listing}\n```\n"
     )
     return pages
 
 
-def _command(command: click.Command, words: list[str]) -> str:
-    if isinstance(command, click.Group):
-        parts = [inspect.cleandoc(command.help or "").replace("\b", "")]
-        for name, inner in sorted(command.commands.items()):
-            parts.append(f"## {' '.join([*words, name])}\n\n" + _command(inner, [*words, name]))
-        return "\n\n".join(parts) + "\n"
+def _command(command: click.Command, words: list[str], examples: dict[str, str]) -> str:
     parts = [f"```text\n{_help(words, '--help')}\n```"]
-    if any("--help-all" in option.opts for option in command.params):
-        parts.append(f"{'#' * len(words)} Every option\n\n```text\n{_help(words, '--help-all')}\n```")
-    return "\n\n".join(parts) + "\n"
+    level = "#" * len(words)
+    if any("--help-all" in option.opts for option in command.get_params(click.Context(command))):
+        parts.append(f"{level} Every option\n\n```text\n{_help(words, '--help-all')}\n```")
+    rows = [f"| `{option}` | `{line}` |" for option, line in examples]
+    parts.append(
+        "\n".join([f"{level} An example of each option\n", "| option | a command that ran |", "|---|---|", *rows])
+    )
+    return "\n\n".join(parts) + "\n\n"
 
 
 def _help(words: list[str], flag: str) -> str:
@@ -81,43 +87,44 @@ def _help(words: list[str], flag: str) -> str:
     return result.output.rstrip()
 
 
-def results() -> dict[str, tuple[str, Any]]:
-    """Return {kind of picture: (name of a variable, result)}, which the gallery draws."""
-    import numpy as np
-
-    rng = np.random.default_rng(2)
-    x = rng.normal(0, 1.2, 1500)
-    outcome = (rng.random(1500) < 1 / (1 + np.exp(-x))).astype(int)
-    sure, blurred = 1 / (1 + np.exp(-1.8 * x)), 1 / (1 + np.exp(-0.8 * x - rng.normal(0, 0.5, 1500)))
-    dates = np.datetime64("2025-01-01") + np.arange(1500) // 5
-    sites = {"site": np.where(np.arange(1500) % 3 == 0, "north", "south")}
-    return {
-        "assessment": ("a", veracity.assess(outcome, sure, groups=sites, time=dates)),
-        "models": ("c", veracity.compare(outcome, {"sure": sure, "blurred": blurred})),
-        "table": ("t", veracity.PredictionTable([[83, 56], [2, 12]])),
-    }
-
-
 def chart_page() -> str:
     """Return the gallery, as Markdown: every chart with the call that draws it."""
-    from veracity import plots
-
-    parts = ["# Charts", 'In a notebook each is interactive; `.save("x.png")` writes it, also as SVG, PDF or HTML.']
-    for kind, (variable, result) in results().items():
-        for picture in plots.pictures(kind, result):
-            target = GENERATED / f"{kind}-{picture.name}.svg"
-            target.write_bytes(plots.rendered(plots.chart(picture.name, result), "svg"))
-            parts += [f"## {picture.title}", f'`{variable}.plot("{picture.name}")`']
-            parts += [f"![{picture.title}]({target.name})", picture.caption]
+    how = 'In a notebook each is interactive; `.save("x.png")` writes it, also as SVG, PDF or HTML.'
+    parts = [f"# Charts\n\n{how}\n\n```python{_examples.CHARTS}```"]
+    for picture, call in _examples.charts():
+        for theme, suffix in (("light", "wide"), ("dark", "dark")):
+            drawn = plots.rendered(plots.chart(picture.name, picture.result, theme=theme), "svg")
+            (GENERATED / f"{picture.name}-{suffix}.svg").write_bytes(drawn)
+        parts += [f"## {picture.title}", f"`{call}`", f"![{picture.title}]({picture.name}-wide.svg)", picture.caption]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def write_pages(app: Sphinx) -> None:
+    """Write the generated pages, where the program or the examples have changed."""
     GENERATED.mkdir(exist_ok=True)
+    sources = sorted([*Path(veracity.__file__).parent.rglob("*.py"), *HERE.glob("_*.py"), HERE / "commands.txt"])
+    key = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    stamp = GENERATED / "key.txt"
+    if stamp.exists() and stamp.read_text() == key:
+        return
     for name, text in (command_pages() | {"charts": chart_page()}).items():
         path = GENERATED / f"{name}.md"
         if not path.exists() or path.read_text() != text:  # an unchanged page is not built again
             path.write_text(text)
+    stamp.write_text(key)
+
+
+def show_variants(app: Sphinx, page: nodes.document) -> None:
+    """Show a picture's dark version in the dark, and its narrow one on narrow screens, where they lie beside it."""
+    folder = Path(app.env.doc2path(app.env.docname)).parent
+    for picture in list(page.findall(nodes.image)):
+        for name in ("dark", "narrow"):
+            uri = picture["uri"].replace("-wide.", f"-{name}.")
+            if uri != picture["uri"] and (folder / uri).exists():
+                other = picture.deepcopy()
+                other["uri"], other["classes"] = uri, [f"only-{name}"]
+                picture["classes"].append("only-light" if name == "dark" else "only-broad")
+                picture.parent.insert(picture.parent.index(picture) + 1, other)
 
 
 # -- docstrings ------------------------------------------------------------------------------------------------------
@@ -148,6 +155,9 @@ FENCE = re.compile(r"```\{eval-rst\}\n(.*?)```", flags=re.S)
 INCLUDED = re.compile(r"```\{(?:literalinclude|include)\} (\S+)\n(.*?)```", flags=re.S)
 
 
+ANSI = re.compile(r"\x1b\[[\d;]*m")  # IPython's cells are a terminal to the command
+
+
 def write_markdown(app: Sphinx, problem: Exception | None) -> None:
     """Write every page as Markdown too, with the output of its cells and the texts that it includes."""
     if problem is not None or app.builder.name != "html":
@@ -165,6 +175,8 @@ def write_markdown(app: Sphinx, problem: Exception | None) -> None:
         title = app.env.titles[name].astext()
         lines.append(f"- [{title}]({name}.md)")
     shutil.copytree(HERE / "images", out / "images", dirs_exist_ok=True)
+    for picture in GENERATED.glob("*-wide.svg"):
+        shutil.copy(picture, out / "_generated")
     (out / "llms.txt").write_text("\n".join(lines) + "\n")
     refuse_foreign_addresses(out)
 
@@ -180,13 +192,21 @@ def with_outputs(notebook: Path) -> str:
             parts.append(f"```python\n{cell.source}\n```")
         printed = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.outputs]
         if any(printed) and "remove-output" not in cell.metadata.get("tags", []):
-            parts.append(f"```text\n{''.join(printed).rstrip()}\n```")
+            parts.append(f"```text\n{ANSI.sub('', ''.join(printed)).rstrip()}\n```")
     return "\n\n".join(parts) + "\n"
 
 
-def _included(folder: Path, found: re.Match[str]) -> str:
-    text = (folder / found[1]).read_text(encoding="utf-8").rstrip()
-    return text if found[0].startswith("```{include}") else f"```\n{text}\n```"
+def _included(page: Path, found: re.Match[str]) -> str:
+    """Return an included text, or its part, with the links that it has from the page."""
+    source = (page / found[1]).resolve()
+    text = source.read_text(encoding="utf-8")
+    if found[0].startswith("```{literalinclude}"):
+        return f"```\n{text.rstrip()}\n```"
+    for option, part in re.findall(r":(start-after|end-before): (.+)", found[2]):
+        before, _, after = text.partition(part)
+        text = after if option == "start-after" else before
+    moved = lambda link: f"]({os.path.relpath(source.parent / link[1], page.resolve())})"  # noqa: E731
+    return re.sub(r"\]\((?!\w+:|#)([^)]+)\)", moved, text).strip()
 
 
 def _described(found: re.Match[str]) -> str:
@@ -235,5 +255,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", list_fields, priority=100)  # before numpydoc
     app.connect("builder-inited", refuse_names_without_an_example)
     app.connect("builder-inited", write_pages)
+    app.connect("doctree-read", show_variants, priority=400)  # before Sphinx collects the pictures
     app.connect("build-finished", write_markdown)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

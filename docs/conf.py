@@ -10,7 +10,8 @@ import veracity
 
 sys.path.insert(0, str(Path(__file__).parent))
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # `veracity` in cells
-os.environ |= {"COLUMNS": "84", "TERM": "dumb", "NO_COLOR": "1"}  # as wide as the page, no bars, no colours
+sys.path.append(str(Path(__file__).parents[1]))  # tests that write a workbook
+os.environ |= {"COLUMNS": "84", "TERM": "dumb", "OPENBLAS_NUM_THREADS": "1"}  # as wide as the page, without bars
 
 project = "veracity"
 author = "the veracity authors"
@@ -21,6 +22,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "veracity"
 html_static_path = ["_static"]
 html_css_files = ["veracity.css"]
+html_js_files = ["veracity.js"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

@@ -31,9 +31,11 @@ def test_commands_of_the_readme_run(
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "demo").symlink_to(root / "demo")
+    rows = [f"{i % 5 % 2},{0.12 if i % 5 % 2 == 0 else 0.83}" for i in range(200)]
+    (tmp_path / "forecasts.csv").write_text("\n".join(["outcome,probability", *rows]))
     lines = [line for block in re.findall(r"```sh\n(.*?)```", text, flags=re.S) for line in block.splitlines()]
     commands = [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("veracity ")]
-    assert [command[0] for command in commands] == ["assess", "compare"]
+    assert [command[0] for command in commands] == ["assess", "assess", "compare"]
     for command in commands:
         files = [str(path) for word in command for path in sorted(tmp_path.glob(word)) if "*" in word]
         assert run([word for word in command if "*" not in word] + files) == 0

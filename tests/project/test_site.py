@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
 import veracity as vc
+from docs import _examples
 
 pytestmark = pytest.mark.slow
+LOOKED_AT = ("index", "tutorials/clinic", "understand/risk", "reference/api", "_generated/charts")
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +64,13 @@ def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site: P
 
 def test_every_page_is_there_as_markdown_and_listed(site: Path) -> None:
     listed = (site / "llms.txt").read_text()
+    dead = []
+    for page in site.rglob("*.md"):
+        prose = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.S)
+        links = re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", prose)
+        dead += [f"{page.relative_to(site)}: {link}" for link in links if not (page.parent / link).exists()]
+    assert dead == []
+    assert not any("\x1b" in page.read_text() for page in site.rglob("*.md"))
     for name in ("index", "tutorials/binary", "howto/deploy", "understand/risk", "reference/api", "_generated/charts"):
         assert (site / f"{name}.md").is_file()
         assert f"({name}.md)" in listed
@@ -89,3 +100,53 @@ def test_the_interactive_page_tells_the_numbers_of_the_rule_without_network(site
             assert mean == pytest.approx(float(vc.generalized_mean(given, r)), abs=1e-9)
         browser.close()
     assert problems == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_on_a_page_of_each_kind(site: Path, chromium: str, scheme: str) -> None:
+    from playwright.sync_api import sync_playwright
+
+    pytest.importorskip("axe_playwright_python", reason="axe-core absent: requirements/docs.txt")
+    axe = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+    serious = """axe.run().then(found => found.violations.filter(v => ["serious", "critical"].includes(v.impact))
+        .map(v => [v.id, v.nodes.map(node => node.html.slice(0, 200))]))"""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        context = browser.new_context(offline=True, color_scheme="dark" if scheme == "dark" else "light")
+        page = context.new_page()
+        found = {}
+        for name in (*LOOKED_AT, "tutorials/many_classes", "tutorials/language_model", "_generated/command-assess"):
+            page.goto((site / f"{name}.html").as_uri())
+            page.evaluate(axe)
+            if problems := page.evaluate(serious):
+                found[name] = problems
+        browser.close()
+    assert found == {}
+
+
+def test_no_page_is_wider_than_a_telephone(site: Path, chromium: str) -> None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_context(offline=True, viewport={"width": 400, "height": 800}).new_page()
+        widths = {}
+        for name in LOOKED_AT:
+            page.goto((site / f"{name}.html").as_uri())
+            widths[name] = page.evaluate("document.documentElement.scrollWidth")
+        browser.close()
+    assert widths == dict.fromkeys(LOOKED_AT, 400)
+
+
+def test_an_option_a_chart_or_a_command_without_a_good_example_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sphinx.errors import ExtensionError
+
+    lines = [line for line in (Path(_examples.__file__).with_name("commands.txt")).read_text().splitlines() if line]
+    assert "--preset" in _examples.first_uses(lines)["assess"]
+    with pytest.raises(ExtensionError, match=r"assess --preset, veracity check --preset, veracity compare --preset$"):
+        _examples.first_uses([line for line in lines if "--preset" not in line])
+    with pytest.raises(ExtensionError, match=r"exit code 2 of\n  veracity assess nothing\.csv"):
+        _examples.answer("veracity assess nothing.csv")
+    monkeypatch.delitem(_examples.KINDS, "picks")
+    with pytest.raises(ExtensionError, match=r"without an example in docs/_examples\.py: risk_coverage$"):
+        list(_examples.charts())
