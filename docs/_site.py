@@ -73,10 +73,9 @@ def _command(command: click.Command, words: list[str], examples: dict[str, str])
     level = "#" * len(words)
     if any("--help-all" in option.opts for option in command.get_params(click.Context(command))):
         parts.append(f"{level} Every option\n\n```text\n{_help(words, '--help-all')}\n```")
-    rows = [f"| `{option}` | `{line}` |" for option, line in examples]
-    parts.append(
-        "\n".join([f"{level} An example of each option\n", "| option | a command that ran |", "|---|---|", *rows])
-    )
+    rows = [f"| `{option}` | `{line}` |" for option, line in examples.items()]
+    parts.append(f"{level} An example of each option")
+    parts.append("\n".join(["| option | a command that ran |", "|---|---|", *rows]))
     return "\n\n".join(parts) + "\n\n"
 
 
