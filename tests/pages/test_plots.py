@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Callable
@@ -286,3 +287,15 @@ def test_the_largest_gap_of_the_caption_is_that_of_the_picture(kind: str, filled
     widest = max(points, key=lambda point: abs(point["forecast"] - point["observed"]))
     told = f"{words.share(widest['forecast'])} predicted, {words.share(widest['observed'])} happened"
     assert f"The largest gap: {told} in " in module.caption(result)
+
+
+def test_charts_share_their_rows_and_look_for_no_class_of_their_channels(
+    two: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Altair copies a chart at each step, and builds a table of all its classes for each channel given as text."""
+    monkeypatch.setattr("altair.utils.schemapi._FromDict", None)
+    for name in plots.names("assessment"):
+        with contextlib.suppress(ValueError):
+            plots.Picture(name, two).chart()
+    base = style.points([{"x": 1.0}])
+    assert base.mark_line().properties(width=100).data is base.data

@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -35,8 +35,12 @@ FORMATS = ("html", "png", "svg", "pdf", "json")
 
 def names(of: str | None = None) -> list[str]:
     """Return the names of all pictures, the files of this folder; or of those of "assessment", "models" or "table"."""
-    found = sorted(name for _, name, _ in pkgutil.iter_modules(__path__) if not name.startswith("_"))
-    return found if of is None else [name for name in found if of == module(name).OF]
+    return list(_names()) if of is None else [name for name in _names() if of == module(name).OF]
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    return tuple(sorted(name for _, name, _ in pkgutil.iter_modules(__path__) if not name.startswith("_")))
 
 
 @dataclass(frozen=True)
@@ -75,8 +79,7 @@ class Picture:
 
     def chart(self) -> ChartType:
         """Return the chart without a theme; ValueError where the result has nothing to draw."""
-        chart: ChartType = module(self.name).chart(self.result)
-        return chart
+        return _drawn(self.name, self.result)
 
 
 def pictures(of: str, result: Result) -> list[Picture]:
@@ -85,8 +88,18 @@ def pictures(of: str, result: Result) -> list[Picture]:
     return sorted(found, key=lambda picture: (picture.order, picture.name))
 
 
+def _drawn(name: str, result: Result, **options: object) -> ChartType:
+    """Return a chart; its parts are not validated each by itself while it is put together."""
+    from altair.utils.schemapi import debug_mode
+
+    drawing = module(name)
+    with debug_mode(False):
+        chart: ChartType = drawing.chart(result, **options)
+    return chart
+
+
 def module(name: str) -> ModuleType:
-    if name not in (known := names()):
+    if name not in (known := _names()):
         raise ValueError(f"plot: no picture {name!r}; there are {', '.join(known)}")
     return importlib.import_module(f"{__name__}.{name}")
 
@@ -104,7 +117,7 @@ def chart(name: str | None, result: Result, *, theme: str = "light", **options: 
     if name is None:
         name = FIRST
         print(f"pictures: {', '.join(names('assessment'))}")
-    made = module(name).chart(result, **options)
+    made = _drawn(name, result, **options)
     made.config = {**THEMES[theme], "background": "#ffffff" if theme == "light" else "#16181c"}
     return offline(made)
 

@@ -130,9 +130,16 @@ def reading(found: float | None) -> dict[str, float | None]:
     return {"value": finite(found), "low": low, "high": high}
 
 
+class _Rows(alt.InlineData):
+    """Rows that the copies of a chart share: altair copies a chart, with all its data, at every step."""
+
+    def __deepcopy__(self, _: object) -> _Rows:
+        return self
+
+
 def points(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
     """Return the chart of some rows, to be marked and encoded."""
-    return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
+    return alt.Chart(_Rows(values=[dict(row) for row in rows]))
 
 
 def tips(columns: Columns) -> list[alt.Tooltip]:
@@ -163,30 +170,30 @@ def panels(heading: str, note: str, rows: Rows, draw: Callable[[str, Rows], Char
 
 def rule(axis: str, at: float, kind: str = "reference") -> alt.Chart:
     """Return a line across the picture at a place of the axis "x" or "y"."""
-    return points([{axis: at}]).mark_rule(style=kind).encode(**{axis: f"{axis}:Q"})
+    return points([{axis: at}]).mark_rule(style=kind).encode((alt.X if axis == "x" else alt.Y)(f"{axis}:Q"))
 
 
 def diagonal() -> alt.Chart:
     corners = points([{"x": 0, "y": 0}, {"x": 1, "y": 1}])
-    return corners.mark_line(style="reference", clip=True).encode(x="x:Q", y="y:Q")
+    return corners.mark_line(style="reference", clip=True).encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))
 
 
 def note(x: float, y: float, text: str, align: Align) -> alt.Chart:
     """Return a note inside a picture of the unit square."""
     place = points([{"x": x, "y": y, "text": text}])
-    return place.mark_text(style="half", align=align).encode(x="x:Q", y="y:Q", text="text:N")
+    return place.mark_text(style="half", align=align).encode(x=alt.X("x:Q"), y=alt.Y("y:Q"), text=alt.Text("text:N"))
 
 
 def risk_marks() -> list[alt.Chart]:
     """Return the named places of the log loss and the Brier score on the risk axis."""
     named = points([{"r": r, "name": name} for r, name in ((0, "log"), (1, "Brier"))])
-    return [named.mark_rule(style="guide", opacity=0.6).encode(x="r:Q"), names_above(named)]
+    return [named.mark_rule(style="guide", opacity=0.6).encode(x=alt.X("r:Q")), names_above(named)]
 
 
 def names_above(marks: alt.Chart, align: Align = "left", dx: int = 4) -> alt.Chart:
     """Return the names of places on the risk axis, at the top of the picture."""
     text = marks.mark_text(style="note", align=align, dx=dx, dy=2, baseline="top", fontSize=11)
-    return text.encode(x="r:Q", y=alt.value(0), text="name:N")
+    return text.encode(x=alt.X("r:Q"), y=alt.YValue(0), text=alt.Text("name:N"))  # type: ignore[no-untyped-call]
 
 
 def legend_columns(names: Sequence[str]) -> int:

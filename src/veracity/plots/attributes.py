@@ -46,12 +46,12 @@ def chart(result: TableAssessment) -> style.Chart:
     dots = style.points(points)
     skill = style.points(result.curves.attributes_skill).mark_area(style="band", clip=True)
     layers: list[alt.Chart] = [
-        skill.encode(x=alt.X("stated:Q"), y=alt.Y("low:Q"), y2="high:Q"),
+        skill.encode(x=alt.X("stated:Q"), y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         *(style.rule(axis, base, "guide") for axis in ("y", "x")),
         style.diagonal(),
     ]
     if all(point.get("low") is not None for point in points):
-        layers.append(dots.mark_rule(opacity=0.6).encode(x=x, y=alt.Y("low:Q"), y2="high:Q"))
+        layers.append(dots.mark_rule(opacity=0.6).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q")))
     size = alt.Size("cases:Q", scale=alt.Scale(type="sqrt", range=[25, 260]), legend=None)
     layers += [
         dots.mark_line(strokeWidth=1.5).encode(x=x, y=y),

@@ -50,9 +50,9 @@ def _psep(result: TableAssessment, feet: style.Rows, x: alt.X, y: alt.Y) -> list
     segment = [{"p": best, "end": worst, "middle": (best + worst) / 2, "g": feet[0]["bottom"], "text": label}]
     base = style.points(segment)
     return [
-        style.points(feet).mark_rule(style="guide", strokeDash=[2, 3]).encode(x=x, y=y, y2="bottom:Q"),
-        base.mark_rule(style="mean-line", strokeWidth=4).encode(x=x, x2="end:Q", y=y),
-        base.mark_text(style="note", dy=-9).encode(x="middle:Q", y=y, text="text:N"),
+        style.points(feet).mark_rule(style="guide", strokeDash=[2, 3]).encode(x=x, y=y, y2=alt.Y2("bottom:Q")),
+        base.mark_rule(style="mean-line", strokeWidth=4).encode(x=x, x2=alt.X2("end:Q"), y=y),
+        base.mark_text(style="note", dy=-9).encode(x=alt.X("middle:Q"), y=y, text=alt.Text("text:N")),
     ]
 
 
@@ -67,7 +67,7 @@ def _intercepts(ends: style.Rows, line: float, x: alt.X) -> list[alt.Chart]:
             for i, (top, g) in enumerate(zip(rises, held, strict=True))
         ]
         text = style.points(some).mark_text(style="note", align="left" if at else "right", dx=10 if at else -10)
-        layers += [text.encode(x=x, y="at:Q", text="text:N")] if some else []
+        layers += [text.encode(x=x, y=alt.Y("at:Q"), text=alt.Text("text:N"))] if some else []
     return layers
 
 
@@ -117,11 +117,11 @@ def chart(result: TableAssessment, *, rule: str | float = "log", at: str = "fore
         gaps = [gap for gap in drawn.gaps if math.isfinite(gap["gap"])]
         marks = style.points(gaps).mark_point(shape="square", size=70, strokeWidth=2, opacity=1)
         layers.append(lines.encode(x=x, y=y, **named))
-        layers.append(marks.encode(x="p:Q", y="tangent:Q", color=colour, tooltip=style.tips(COLUMNS)))
+        layers.append(marks.encode(x=alt.X("p:Q"), y=alt.Y("tangent:Q"), color=colour, tooltip=style.tips(COLUMNS)))
         layers.append(style.dots(dots, 70, x=x, y=y, color=colour, tooltip=shown))
     if bars:
         upright = style.points(bars).mark_rule(strokeWidth=4)
-        layers.append(upright.encode(x="p:Q", y="g:Q", y2=f"{reach}:Q", **named))
+        layers.append(upright.encode(x=alt.X("p:Q"), y=alt.Y("g:Q"), y2=alt.Y2(f"{reach}:Q"), **named))
     name = RULES.get(drawn.rule, drawn.rule)
     what = {
         "forecasts": "How far the marks at 0 and 1 lie below the curve is the score of that outcome. PSEP: the "

@@ -39,7 +39,7 @@ def typical_layers(found: style.Rows, y: alt.Y, columns: style.Columns) -> list[
     x = alt.X("value:Q", scale=style.PROBABILITY, title="Typical probability of the outcome")
     colour, shape = style.by("side", DRAWN, "color"), style.by("side", DRAWN, "shape")
     base = style.points(found).encode(y=y, **colour, yOffset=alt.YOffset("side:N", sort=DRAWN))
-    intervals = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2="high:Q")
+    intervals = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     return [intervals, style.dots(base, 70, x=x, **shape, tooltip=style.tips(columns))]
 
 

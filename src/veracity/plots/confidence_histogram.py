@@ -31,7 +31,7 @@ def chart(result: Assessment) -> style.Chart:
     layers: list[alt.Chart] = [
         style.points(bins)
         .mark_rect(opacity=0.45, stroke="white", strokeWidth=0.5)
-        .encode(x=x, x2="high:Q", y=y, y2=alt.datum(0), tooltip=style.tips(COLUMNS)),
+        .encode(x=x, x2=alt.X2("high:Q"), y=y, y2=alt.Y2Datum(0), tooltip=style.tips(COLUMNS)),
         style.diagonal(),
     ]
     across, up = alt.X("model:Q", scale=style.PROBABILITY), alt.Y("source:Q", scale=style.PROBABILITY)

@@ -69,7 +69,7 @@ def chart(result: Assessment, view: str = NET) -> style.Chart:
     domain = [FORECASTS, ALL, NONE]
     cues = style.by("act", domain, "color", "strokeDash", legend=alt.Legend(columns=3, symbolType="stroke"))
     base = style.points(drawn).transform_filter("datum.view == view")
-    limits = {"y": alt.Y("low:Q"), "y2": "high:Q", "color": cues["color"]}
+    limits = {"y": alt.Y("low:Q"), "y2": alt.Y2("high:Q"), "color": cues["color"]}
     band = base.transform_filter("datum.low != null").transform_calculate(low=f"max(datum.low, {least})")
     curve = style.layered(
         TITLE,
@@ -93,5 +93,5 @@ def _weights(thresholds: list[float]) -> alt.Chart:
     strip = style.points(step).transform_calculate(weight=f"{weight} / {largest}").add_params(r)
     opacity = alt.Opacity("weight:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[0.04, 1]))
     tips = style.tips({"threshold": ("threshold", ".3~g"), "weight": ("weight, relative", ".2~g")})
-    made = strip.mark_rect(style="quiet").encode(x=x, x2="to:Q", opacity=opacity, tooltip=tips)
+    made = strip.mark_rect(style="quiet").encode(x=x, x2=alt.X2("to:Q"), opacity=opacity, tooltip=tips)
     return made.properties(width=style.WIDTH, height=14)

@@ -40,7 +40,7 @@ def intervals(
     points: alt.Chart, x: alt.X, y: alt.Y, size: int, columns: style.Columns, **shape: style.Channel
 ) -> list[alt.Chart]:
     """Return differences with their intervals on both sides of the line of no difference."""
-    limits = points.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q", y=y)
+    limits = points.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y)
     dots = style.dots(points, size, x=x, y=y, **shape, tooltip=style.tips(columns))
     return [style.rule("x", 0), limits, dots]
 

@@ -45,7 +45,7 @@ def chart(result: Comparison) -> style.Chart:
     return style.layered(
         TITLE,
         f"Below the line {d.a} is better, above it {d.b}. The band holds for all thresholds at once.",
-        base.mark_area(style="band").encode(x=x, y=alt.Y("low:Q"), y2="high:Q"),
+        base.mark_area(style="band").encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         style.rule("y", 0),
         base.mark_line(strokeWidth=2).encode(x=x, y=y),
         base.mark_point(opacity=0, size=60).encode(x=x, y=y, tooltip=style.tips(COLUMNS)),

@@ -46,7 +46,7 @@ def chart(result: Assessment) -> style.Chart:
     return style.layered(
         TITLE,
         "Grey: where 95 % of calibrated forecasts would lie. Above: worse than expected.",
-        band.encode(y=alt.Y("low:Q"), y2="high:Q"),
+        band.encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         style.rule("y", 0.0),
         *style.risk_marks(),
         base.mark_line(strokeWidth=2).encode(x=x, y=y),

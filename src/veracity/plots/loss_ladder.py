@@ -104,17 +104,19 @@ def chart(result: Assessment) -> style.Chart:
     layers: list[alt.Chart] = [
         base.mark_bar(height=16, yOffset=9).encode(
             x=alt.X("from:Q", title=capital(name), scale=alt.Scale(zero=True)),
-            x2="to:Q",
+            x2=alt.X2("to:Q"),
             y=y,
             **style.by("kind", [LEFT, SAVED], "color"),
             tooltip=style.tips(COLUMNS),
         ),
-        base.mark_text(style="note", align="left", baseline="middle", dy=-10, x=2).encode(y=y, text="label:N"),
+        base.mark_text(style="note", align="left", baseline="middle", dy=-10, x=2).encode(
+            y=y, text=alt.Text("label:N")
+        ),
     ]
     note = "From all of the loss down to what no recalibration removes."
     baseline = finite(result.baseline.score(SCORE_OF[rule]))
     if baseline is not None:
         line = style.points([{"x": baseline, "name": "baseline"}]).mark_rule(style="reference")
-        layers.append(line.encode(x="x:Q", tooltip=style.tips({"name": ("", ""), "x": ("", ".4~g")})))
+        layers.append(line.encode(x=alt.X("x:Q"), tooltip=style.tips({"name": ("", ""), "x": ("", ".4~g")})))
         note += f" Dashed: the baseline, {number(baseline)}."
     return style.layered(f"{TITLE}: {name}", note, *layers, height=46 * len(steps))

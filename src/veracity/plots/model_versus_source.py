@@ -134,7 +134,7 @@ def line_of_means(marks: style.Rows, x: alt.X, y: alt.Y, fields: tuple[str, str]
     ]
     for align, dx, some in sides:
         text = style.points(some).mark_text(style="note", align=align, dx=dx, dy=-8, fontWeight="bold")
-        layers += [text.encode(x=x, y=y, text="mean:N")] if some else []
+        layers += [text.encode(x=x, y=y, text=alt.Text("mean:N"))] if some else []
     return layers
 
 
@@ -147,9 +147,11 @@ def chart(result: Assessment) -> style.Chart:
     size = alt.Size("contribution:Q", scale=alt.Scale(type="sqrt", range=[15, 900]), legend=None)
     bubbles = style.points(bins).mark_circle(style="quiet", opacity=0.45)
     spans = style.points(bins)  # from the pessimistic to the average mean of either side
-    up = spans.mark_rule(style="quiet", opacity=0.5).encode(x=x, y="model_robustness:Q", y2="model_decisiveness:Q")
+    up = spans.mark_rule(style="quiet", opacity=0.5).encode(
+        x=x, y=alt.Y("model_robustness:Q"), y2=alt.Y2("model_decisiveness:Q")
+    )
     across = spans.mark_rule(style="quiet", opacity=0.5).encode(
-        y=y, x="source_robustness:Q", x2="source_decisiveness:Q"
+        y=y, x=alt.X("source_robustness:Q"), x2=alt.X2("source_decisiveness:Q")
     )
     layers: list[alt.Chart] = [style.diagonal(), up, across]
     layers.append(bubbles.encode(x=x, y=y, size=size, tooltip=style.tips(COLUMNS)))
@@ -160,8 +162,10 @@ def chart(result: Assessment) -> style.Chart:
         classes = style.by("class", names, "color", "shape", title="Class")
         layers.append(points.encode(x=x, y=y, **classes, tooltip=style.tips(BY_CLASS)))
         lines = style.points(of_classes(result))
-        colour = {"color": classes["color"], "detail": "class:N"}
-        layers.append(lines.mark_line(strokeWidth=1.6, opacity=0.8).encode(x=x, y=y, order="model:Q", **colour))
+        colour = {"color": classes["color"], "detail": alt.Detail("class:N")}
+        layers.append(
+            lines.mark_line(strokeWidth=1.6, opacity=0.8).encode(x=x, y=y, order=alt.Order("model:Q"), **colour)
+        )
         marks_of_class = lines.mark_point(filled=True, size=55, shape="diamond", opacity=1)
         layers.append(marks_of_class.encode(x=x, y=y, color=classes["color"], tooltip=style.tips(OF_CLASS)))
     marks = means(result)

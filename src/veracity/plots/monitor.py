@@ -51,12 +51,12 @@ def chart(result: Monitor) -> style.Chart:
         [{"window": row["window"], "side": side, "value": row[side]} for row in found for side in (EXPECTED, OBSERVED)]
     ).encode(x=x, **style.by("side", (EXPECTED, OBSERVED), "color"))
     scale = alt.Scale(zero=False)
-    band = base.mark_area(style="band").encode(y=alt.Y("low:Q", scale=scale, title=y_title), y2="high:Q")
+    band = base.mark_area(style="band").encode(y=alt.Y("low:Q", scale=scale, title=y_title), y2=alt.Y2("high:Q"))
     line = long.transform_filter(f"datum.side == '{EXPECTED}'").mark_line(strokeWidth=2).encode(y=alt.Y("value:Q"))
     dots = style.dots(
         long.transform_filter(f"datum.side == '{OBSERVED}'"),
         36,
-        y="value:Q",
+        y=alt.Y("value:Q"),
         **style.by("side", (EXPECTED, OBSERVED), "shape"),
     )
     tips = base.mark_point(opacity=0, size=200).encode(y=alt.Y("observed:Q"), tooltip=style.tips(COLUMNS))
@@ -71,7 +71,7 @@ def chart(result: Monitor) -> style.Chart:
     name = (
         style.points([{"y": record.threshold, "text": f"alarm at {record.threshold:,.0f}"}])
         .mark_text(style="note", align="left", baseline="bottom", dx=4, dy=-2)
-        .encode(x=alt.value(0), y="y:Q", text="text:N")
+        .encode(x=alt.XValue(0), y=alt.Y("y:Q"), text=alt.Text("text:N"))  # type: ignore[no-untyped-call]
     )
     layers = [evidence, limit, name]
     if record.change is not None:

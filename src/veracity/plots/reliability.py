@@ -103,11 +103,11 @@ def chart(result: Assessment) -> style.Chart:
     curve = style.layered(
         TITLE,
         "Grey band: where calibrated forecasts would be. Lines at dots: intervals. Larger dots: more forecasts.",
-        base.mark_area(style="band").encode(x=x, y=alt.Y("band_low:Q"), y2="band_high:Q"),
+        base.mark_area(style="band").encode(x=x, y=alt.Y("band_low:Q"), y2=alt.Y2("band_high:Q")),
         style.diagonal(),
         style.note(0.04, 0.93, above, align="left"),
         style.note(0.97, 0.06, below, align="right"),
-        base.mark_rule(opacity=0.6).encode(x=x, y=alt.Y("observed_low:Q"), y2="observed_high:Q"),
+        base.mark_rule(opacity=0.6).encode(x=x, y=alt.Y("observed_low:Q"), y2=alt.Y2("observed_high:Q")),
         base.mark_line(strokeWidth=1.5).encode(x=x, y=y),
         base.mark_point(filled=True, opacity=1).encode(x=x, y=y, size=size, tooltip=style.tips(COLUMNS)),
     )
@@ -119,5 +119,5 @@ def chart(result: Assessment) -> style.Chart:
     x = alt.X("low:Q", scale=style.PROBABILITY, title=said, axis=alt.Axis(format=".0%"))
     y = alt.Y("count:Q", title="Forecasts", axis=axis)
     histogram = style.points(bars).mark_rect(style="quiet")
-    histogram = histogram.encode(x=x, x2="high:Q", y=y, y2=alt.datum(0), tooltip=tooltips)
+    histogram = histogram.encode(x=x, x2=alt.X2("high:Q"), y=y, y2=alt.Y2Datum(0), tooltip=tooltips)
     return alt.vconcat(curve, histogram.properties(width=style.WIDTH, height=70), spacing=12)

@@ -96,10 +96,10 @@ def chart(result: style.Models) -> style.Chart:
         style.points(marks).mark_rule(style="guide", opacity=0.5).encode(x=alt.X("r:Q")),
         style.names_above(style.points(marks[:1]), "right", -4),
         style.names_above(style.points(marks[1:])),
-        base.mark_line(strokeWidth=2, interpolate="monotone").encode(**drawn, **dash, detail="model:N"),
+        base.mark_line(strokeWidth=2, interpolate="monotone").encode(**drawn, **dash, detail=alt.Detail("model:N")),
         style.dots(style.points(marked), 55, **drawn, **shape, tooltip=style.tips(COLUMNS)),
     ]
     if not several:
-        band = {**drawn, "y": alt.Y("low:Q"), "y2": "high:Q", "detail": "side:N"}
+        band = {**drawn, "y": alt.Y("low:Q"), "y2": alt.Y2("high:Q"), "detail": alt.Detail("side:N")}
         layers.insert(0, base.mark_area(opacity=0.18).encode(**band))
     return style.layered(TITLE, f"{', '.join(LONG[side] for side in sides)}.", *layers)

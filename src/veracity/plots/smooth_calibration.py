@@ -43,7 +43,7 @@ def chart(result: Assessment) -> style.Chart:
     return style.layered(
         TITLE,
         "Grey band: simultaneous, for frequencies that rise with the forecast. Dashed diagonal: perfect.",
-        band.mark_area(style="band").encode(x=x, y=alt.Y("low:Q"), y2="high:Q"),
+        band.mark_area(style="band").encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         style.diagonal(),
         curve.mark_line(strokeWidth=2).encode(x=x, y=y),
         curve.mark_point(opacity=0, size=60).encode(x=x, y=y, tooltip=style.tips(COLUMNS)),

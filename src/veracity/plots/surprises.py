@@ -59,7 +59,7 @@ def chart(result: Assessment) -> style.Chart:
     return style.layered(
         TITLE,
         "Cases that gave least to their outcome.",
-        base.mark_rule(opacity=0.35).encode(x=x, x2=alt.datum(1), y=y),
+        base.mark_rule(opacity=0.35).encode(x=x, x2=alt.X2Datum(1), y=y),
         style.dots(base, 70, x=x, y=y, **kinds, tooltip=style.tips(COLUMNS)),
         height=max(60, 17 * len(drawn)),
     )

@@ -57,7 +57,7 @@ def chart(result: Assessment) -> style.Chart:
         TITLE,
         "Observed above expected: worse than the forecasts expected.",
         base.mark_line(strokeWidth=1.5).encode(y=y, **dash),
-        bars.encode(y=alt.Y("low:Q"), y2="high:Q"),
-        style.dots(base, 60, y="value:Q", **shape, tooltip=style.tips(COLUMNS)),
+        bars.encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
+        style.dots(base, 60, y=alt.Y("value:Q"), **shape, tooltip=style.tips(COLUMNS)),
         height=220,
     )
