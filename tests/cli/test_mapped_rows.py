@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.inputs import lm_logs
 from veracity import calibrators
 from veracity.cli import run
 
@@ -196,6 +197,21 @@ def test_separate_events_say_which_they_are(tmp_path, monkeypatch):
     out = pl.read_csv("out.csv")
     assert out["event"].to_list()[:4] == ["win", "cup", "win", "cup"]
     assert out["team"].to_list()[:4] == ["T1", "T1", "T2", "T2"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("kind", ["harness", "chat", "completions"])
+def test_mapped_logs_of_language_models_are_read_again(tmp_path, monkeypatch, capsys, kind, ending):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.jsonl").write_text(lm_logs.lines(getattr(lm_logs, kind)()))
+    assert run(["calibrate", "fit", "log.jsonl", "--map", "temperature", "-o", "m.json"]) == 0
+    assert run(["calibrate", "apply", "m.json", "log.jsonl", "-o", f"out.{ending}"]) == 0
+    losses = []
+    for name in ("log.jsonl", f"out.{ending}"):
+        capsys.readouterr()
+        assert run(["assess", name, "--json", "-"]) == 0
+        losses.append(json.loads(capsys.readouterr().out)["scores"]["log_loss"]["value"])
+    assert losses[1] < losses[0]  # the temperature was fitted to these
 
 
 def test_answer_options_keep_their_ids(tmp_path, monkeypatch):

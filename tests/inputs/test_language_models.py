@@ -60,8 +60,8 @@ def test_probabilities_of_options(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", OPTIONS)
 def test_many_rows_are_held_in_parts(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same forecasts if only seven flattened rows are held at once, and read in batches."""
-    monkeypatch.setattr(reading.rows, "CHUNK", 7)
-    monkeypatch.setattr(reading.rows, "SLICE", 3)
+    monkeypatch.setattr(reading.nested_rows, "CHUNK", 7)
+    monkeypatch.setattr(reading.nested_rows, "SLICE", 3)
     source = open_source(OPTIONS[kind](tmp_path))
     parts = [f for part in source.parts() for batch in source.batches(part, rows=11) for f in batch.forecasts]
     assert len(parts) > 5

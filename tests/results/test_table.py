@@ -8,6 +8,7 @@ import itertools
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -205,6 +206,32 @@ def test_document_has_the_names_of_the_interface():
         assert {"score", "uncertainty", "resolution", "reliability", "per_category"} <= set(document[terms])
     assert document["g2_p"] == pytest.approx(0.000770, abs=5e-6)
     assert document["likelihood_ratios"] == pytest.approx([(56 / 68) / (83 / 85), (12 / 68) / (2 / 85)])
+
+
+@pytest.mark.parametrize(("best", "worst"), [([0.857, 0.143], [0.25, 0.75]), ([0.6, 0.3, 0.1], [0.2, 0.35, 0.45])])
+def test_intervals_at_another_prevalence_hold_the_truth(best, worst):
+    rng, held = np.random.default_rng(12), []
+    likelihoods = np.stack([best, worst], 1)
+    joint = likelihoods * [0.9, 0.1]
+    true = joint[:, 1] / joint.sum(1)
+    for _ in range(300):
+        counts = np.stack([rng.multinomial(140, best), rng.multinomial(60, worst)], 1)
+        (at,) = PredictionTable(counts, prevalences=(0.1,)).prevalence
+        ends = [one.ends for one in (*at.limits, at.psep_limits)]
+        held.append([a <= x <= b for x, (a, b) in zip([*true, true[-1] - true[0]], ends, strict=True)])
+    assert (np.mean(held, axis=0) >= 0.92).all()  # 95 % less two standard errors
+
+
+def test_information_at_the_own_prevalence_is_that_of_the_table_and_cells_may_be_empty():
+    table = PredictionTable([[80, 5], [20, 0], [10, 25]])
+    (at,) = replace(table, prevalences=(float(table.prior[1]),)).prevalence
+    assert at.mutual_information == pytest.approx(table.mutual_information, abs=1e-12)
+    assert at.psep == pytest.approx(table.psep, abs=1e-12)
+    assert at.limits[1] is None
+    assert at.psep_limits is not None
+    shares = PredictionTable.from_rates(0.8, 0.9, 0.2, prevalences=(0.0, 0.5, 1.0))
+    assert [at.limits for at in shares.prevalence] == [None] * 3
+    assert [at.mutual_information > 0.0 for at in shares.prevalence] == [False, True, False]
 
 
 def test_a_table_is_equal_after_json_and_back():

@@ -111,6 +111,7 @@ class Layout:
     shares_only: bool = False  # weights are shares of an unknown number of cases
     half: bool = False  # probabilities were computed in half precision and stored in a higher one
     derived: bool = False  # probabilities are computed from the columns, which hold something else
+    in_logs: bool = False  # logarithms in columns made of nested values: no name would say so in a file
     stacked: bool = False  # each row holds several separate yes/no events
     undivided: bool = False  # rows belong together: a batch must not part them
     certain: bool = False  # columns with names of this layout only: no other layout is looked for
@@ -152,7 +153,7 @@ class Layout:
     @property
     def holds_its_forecasts(self) -> bool:
         """Whether each row holds one forecast as it is, in a column for each class or in one of two."""
-        special = self.stacked or self.undivided or self.derived
+        special = self.stacked or self.undivided or self.derived or self.in_logs
         columns = len(self.forecasts)
         whole = columns == len(self.classes) or (columns == 1 and len(self.classes) == 2)
         return not special and len(self.models) == 1 and whole

@@ -157,12 +157,24 @@ def _prevalence(t: TableAssessment) -> Table | None:
         return None
     lines: list[tuple[Cell, ...]] = []
     for i, row in enumerate(t.rows):
-        shares = (Value(entry.predictive_values[i][-1], True, 1) for entry in at)
-        lines.append((Label(f"{t.columns[-1]} after {_quoted(row)}"), *shares))
-    lines.append((Label("PSEP"), *(Value(entry.psep) for entry in at)))
-    columns = [f"{words.in_full(round(100 * entry.prevalence, 6))} %" for entry in at]
-    note = "By Bayes' rule, with the same sensitivity and specificity."
-    return table("At other prevalences", columns, lines, [note], first="At a prevalence of")
+        shares = [_between(entry.predictive_values[i][-1], entry.limits[i] if entry.limits else None) for entry in at]
+        pairs = [cell for held in shares for cell in (Value(held, True, 1), Interval(held, True, 1))]
+        lines.append((Label(f"{t.columns[-1]} after {_quoted(row)}"), *pairs))
+    separations = [_between(entry.psep, entry.psep_limits) for entry in at]
+    pairs = [cell for held in separations for cell in (Value(held, digits=3), Interval(held, digits=3))]
+    lines.append((Label("PSEP"), *pairs))
+    information = [cell for entry in at for cell in (Value(entry.mutual_information, digits=3), "")]
+    lines.append((Label("Expected mutual information, I(o,f)"), *information))
+    columns: list[str | tuple[str, int]] = []
+    for entry in at:
+        columns += [f"{words.in_full(round(100 * entry.prevalence, 6))} %", (words.level(t.level), 1)]
+    notes = ["By Bayes' rule, with the same sensitivity and specificity."]
+    if t.intervals is not None:
+        notes.append(
+            "Intervals: from those of the likelihood ratios, none where a cell is empty; none of the information, "
+            "which chance lifts."
+        )
+    return table("At other prevalences", columns, lines, notes, first="At a prevalence of")
 
 
 def _hb17(t: TableAssessment) -> Table:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veracity.formulas import tables as formula
-from veracity.formulas.intervals import clopper_pearson, ratio_limits, wilson
+from veracity.formulas.intervals import clopper_pearson, difference_limits, ratio_limits, wilson
 from veracity.formulas.rules import ScoringRule, rule
 from veracity.records import findings_of_results as of_results
 from veracity.records.findings import Finding
@@ -180,9 +180,27 @@ class TableAssessment(Presented):
 
     @cached_property
     def prevalence(self) -> tuple[records.AtPrevalence, ...]:
-        """Predictive values at the prevalences that were asked for."""
-        at = ((p, self.at_prevalence(p)) for p in self.prevalences)
-        return tuple(records.AtPrevalence(p, d.tolist(), formula.psep(d)) for p, d in at)
+        """Predictive values, their separation and information at the prevalences that were asked for."""
+        return tuple(map(self._at, self.prevalences))
+
+    def _at(self, p: float) -> records.AtPrevalence:
+        d, joint = self.at_prevalence(p), formula.likelihoods(self.counts) * [1.0 - p, p]
+        information = formula.mutual_information(joint) if 0.0 < p < 1.0 else 0.0
+        held = records.AtPrevalence(p, d.tolist(), formula.psep(d), information)
+        ratios = None if self.intervals is None else self.intervals.likelihood_ratios
+        if ratios is None:
+            return held
+        ends = [
+            None if one is None or one.log is None else [x * p / (1.0 - p + x * p) for x in one.log] for one in ratios
+        ]
+        limits = tuple(None if pair is None else records.Limits(log=tuple(pair)) for pair in ends)
+        best, worst, psep = ends[0], ends[-1], None
+        if best is not None and worst is not None:
+            each = 1.0 / self.counts.sum(0)  # likelihoods of one outcome add up to 1, so they are correlated
+            variance = (1.0 / self.counts[[0, -1]] - each).sum(1)
+            correlation = max(-float(each.sum() / math.sqrt(variance.prod())), -1.0)
+            psep = records.Limits(newcombe=difference_limits([d[-1, -1], *worst], [d[0, -1], *best], correlation))
+        return replace(held, limits=limits, psep_limits=psep)
 
     # -- terms of a score -------------------------------------------------------------------------------------------
 

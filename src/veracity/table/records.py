@@ -90,11 +90,18 @@ class Logit(Section):
 
 @dataclass(frozen=True)
 class AtPrevalence(Section):
-    """Predictive values and their separation at another prevalence of the event."""
+    """Predictive values, their separation and information at another prevalence of the event.
+
+    limits       of the predictive values of the event, from those of the likelihood ratios; None where a cell is empty
+    psep_limits  from these two intervals and their correlation
+    """
 
     prevalence: float
     predictive_values: list[list[float]]
     psep: float
+    mutual_information: float
+    limits: tuple[Limits | None, ...] | None = None
+    psep_limits: Limits | None = None
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,9 @@ def flatten(rows: Callable[[], Rows], name: str, first: Row, label: str | None =
         spool.add(others | logs | {answer: right})
     as_given, basis = low >= 0 and "logit" not in key.lower(), "probabilities per option (rule 1)"
     more: dict[str, Any] = (
-        {"scale": "probability", "basis": basis} if as_given else {"scale": "logit", "basis": f"log-{basis}"}
+        {"scale": "probability", "basis": basis}
+        if as_given
+        else {"scale": "logit", "basis": f"log-{basis}", "in_logs": True}
     )
     more["findings"] = () if as_given else (of_input.Softmax(),)
     return spool.table(name, _match(key, options, answer, model_column="model" if len(models) > 1 else None, **more))
