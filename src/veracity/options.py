@@ -251,7 +251,7 @@ class ReadOptions:
     )
     positive_proba: str | None = _input(
         None,
-        "Column with the probability of the event; several columns are several models.",
+        "Column with the probability of the event; several columns are several models; in JSON by its path, meta.prob.",
         "COL[,COL…]",
         take=as_pattern,
         basic=True,

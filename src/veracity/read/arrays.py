@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.lib import format as npy
+from polars.datatypes import DataTypeClass
 
 from .limits import refuse_expansion
 from .table import BROKEN, Table, of_frame
 
 LISTED = 1000  # rows whose lists tell how many columns they make
+MOST_LISTS = 0.9  # share of the cells from which the others are mistakes, which reading names
 
 
 def table_of_arrays(path: Path, shown: str) -> Table:
@@ -80,12 +82,13 @@ def _loaded(path: Path) -> dict[str, Any]:
 def with_lists_as_columns(lazy: pl.LazyFrame) -> pl.LazyFrame:
     """Return a frame in which lists of numbers, as long in all of the first rows, are one column for each number.
 
-    Objects of numbers are one column for each name: scores.NEG, scores.POS.
+    Objects are one column for each name: scores.NEG, metadata.market_prob.
     """
     schema = lazy.collect_schema()
-    objects = [name for name, kind in schema.items() if isinstance(kind, pl.Struct) and becomes_columns(kind)]
-    if objects:
-        lazy = lazy.with_columns(pl.col(c).name.prefix_fields(f"{c}.") for c in objects).unnest(objects)
+    while objects := {
+        n: kind.fields for n, kind in schema.items() if isinstance(kind, pl.Struct) and becomes_columns(kind)
+    }:
+        lazy = lazy.with_columns(_with_plain_fields(*each) for each in objects.items()).unnest(list(objects))
         schema = lazy.collect_schema()
     lists = [name for name, kind in schema.items() if becomes_columns(kind)]
     if not lists:
@@ -103,11 +106,57 @@ def with_lists_as_columns(lazy: pl.LazyFrame) -> pl.LazyFrame:
     return lazy.select(chosen)
 
 
-def becomes_columns(kind: pl.DataType | None) -> bool:
-    """Whether values are lists or objects of numbers."""
+def _with_plain_fields(name: str, fields: Sequence[pl.Field]) -> pl.Expr:
+    """Return an object with those of its fields that are columns or become some, named by their path."""
+    plain = [field.name for field in fields if not field.dtype.is_nested() or becomes_columns(field.dtype)]
+    return pl.struct(pl.col(name).struct.field(field).alias(f"{name}.{field}") for field in plain).alias(name)
+
+
+def becomes_columns(kind: pl.DataType | DataTypeClass | None) -> bool:
+    """Whether values are lists of numbers, or objects with something else than lists.
+
+    A list of words beside one of numbers may name them, in another order in each row.
+    """
     if isinstance(kind, pl.Struct):
-        return all(field.dtype.is_numeric() for field in kind.fields)
+        inner = [field.dtype for field in kind.fields]
+        lists = any(isinstance(held, pl.List) and not held.inner.is_numeric() for held in inner)
+        return not lists and any(not held.is_nested() or becomes_columns(held) for held in inner)
     return isinstance(kind, (pl.List, pl.Array)) and kind.inner.is_numeric()
+
+
+# -- lists in cells of text -------------------------------------------------------------------------------------------
+
+NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+WRITTEN_LIST = rf"^\s*\[\s*{NUMBER}(?:\s*[,;\s]\s*{NUMBER})+\s*\]\s*$"
+
+
+def _numbers_of(column: pl.Expr) -> pl.Expr:
+    return column.str.strip_chars("[] \t\n").str.replace_all(r"\s*[,;\s]\s*", " ").str.split(" ")
+
+
+def widths_of_written_lists(sample: pl.DataFrame) -> dict[str, int]:
+    """Return the columns of texts such as [0.1, 0.9], and how many numbers each cell of them holds."""
+    widths: dict[str, int] = {}
+    for name in (name for name, kind in sample.schema.items() if kind == pl.String):
+        present = sample.lazy().select(pl.col(name).drop_nulls().head(LISTED)).collect()
+        lists = present.filter(pl.col(name).str.contains(WRITTEN_LIST))
+        if lists.height and lists.height >= MOST_LISTS * present.height:
+            lengths = lists.select(_numbers_of(pl.col(name)).list.len()).to_series()
+            usual = int(lengths.mode().sort()[0])
+            widths |= {name: usual} if (lengths == usual).sum() >= MOST_LISTS * present.height else {}
+    return widths
+
+
+def with_written_lists(lazy: pl.LazyFrame, widths: Mapping[str, int]) -> pl.LazyFrame:
+    """Return a frame with one column of text for each number of these lists; other cells are as they were."""
+    names = lazy.collect_schema().names()
+    chosen: list[pl.Expr] = []
+    for name in names:
+        parts, width = _numbers_of(pl.col(name)), widths.get(name, 0)
+        cells = (pl.when(parts.list.len() == width).then(parts.list.get(i, null_on_oob=True)) for i in range(width))
+        chosen += [cell.otherwise(pl.col(name)).alias(f"{name}_{i}") for i, cell in enumerate(cells)]
+        chosen += [] if width else [pl.col(name)]
+    return lazy.select(chosen)
 
 
 # -- half precision ---------------------------------------------------------------------------------------------------

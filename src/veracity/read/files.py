@@ -54,7 +54,26 @@ def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Tabl
     table.path = path
     if reading.label_file:
         table = _with_labels(table, _labels_of_file(reading.label_file, table), reading)
-    return with_numbers_in_text(filtered(table, reading))
+    return with_numbers_in_text(filtered(with_lists_in_text(table), reading))
+
+
+def with_lists_in_text(table: Table) -> Table:
+    """Return a table in which texts that are lists of numbers are one column for each number."""
+    widths = {} if table.columnar else arrays.widths_of_written_lists(table.sample)
+    if not widths:
+        return table
+    sample = arrays.with_written_lists(table.sample.lazy(), widths).collect()
+    new = [name for name in sample.columns if name not in table.columns]
+    table.lazy = arrays.with_written_lists(table.lazy, widths)
+    table.columns, table.sample = tuple(sample.columns), sample.cast(dict.fromkeys(new, pl.Float64), strict=False)
+    table.header = tuple(
+        part
+        for name in table.header
+        for part in ([f"{name}_{i}" for i in range(widths[name])] if name in widths else [name])
+    )
+    table.format = replace(table.format, split=tuple(widths))
+    table.take_kinds(dict.fromkeys(new, "number"))
+    return table
 
 
 def _table_of_kind(path: Path, magic: bytes, reading: ReadOptions, shown: str) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import polars as pl
 
 from . import arrays, limits, logs, text
 from .files import _columnar
-from .nested_rows import Row, Rows, flat, flattened, frame_of, loads
+from .nested_rows import Row, Rows, flat, flattened, frame_of, listed, loads, widths_of
 from .table import Table, of_frame
 
 WHOLE = 1 << 29  # bytes of a JSON document, which is read at once
@@ -33,7 +34,7 @@ def table_of(path: Path, shown: str, label: str | None = None) -> Table:
             return logs.table_of_stats(document, shown)
         return _of_array(document, shown, label)
     if _is_document(path, shown):
-        return _of_document(_document(path, shown), shown)
+        return _of_document(_document(path, shown), shown, label)
     number, first = next(_lines(path, shown), (0, None))
     if first is None:
         raise ValueError(f"{shown}: the file is empty\n  it needs one JSON object per line")
@@ -42,9 +43,10 @@ def table_of(path: Path, shown: str, label: str | None = None) -> Table:
     table = flattened(partial(_lines, path, shown), shown, first, label) if nested else None
     if table is not None:
         return table
-    columns = _by_columns(first, shown) if len(nested) == len(first) else None
-    if columns is not None and sum(1 for _ in _lines(path, shown)) == 1:
-        return columns
+    if (_held_in(first) or len(nested) == len(first)) and sum(1 for _ in _lines(path, shown)) == 1:
+        whole = _by_rows(first, shown, label) or _by_columns(first, shown)
+        if whole is not None:
+            return whole
     small = number == 1 and path.stat().st_size < text.IN_MEMORY
     held = [row for _, row in _lines(path, shown)] if small else []  # a line that is no JSON is named by its number
     lazy = pl.scan_ndjson(path, infer_schema_length=None)
@@ -65,14 +67,30 @@ def table_of(path: Path, shown: str, label: str | None = None) -> Table:
     return table
 
 
-def _of_document(document: Any, shown: str) -> Table:
-    """Return a log, or an object that holds columns, as a table."""
+def _of_document(document: Any, shown: str, label: str | None) -> Table:
+    """Return a log, or an object that holds rows or columns, as a table."""
     if logs.is_inspect(document):
         return logs.table_of_log(document, shown)
-    columns = _by_columns(document, shown)
-    if columns is None:
+    table = _by_rows(document, shown, label) or _by_columns(document, shown)
+    if table is None:
         raise ValueError(f"{shown}: a JSON document that is no log\n  write one object per line (JSON lines)")
-    return columns
+    return table
+
+
+def _held_in(document: Row) -> str | None:
+    """Return the name of the only list in an object, of objects: {"predictions": [{…}, …]}; None where it is not so."""
+    lists = [name for name, value in document.items() if isinstance(value, list) and value]
+    return lists[0] if len(lists) == 1 and all(isinstance(row, dict) for row in document[lists[0]]) else None
+
+
+def _by_rows(document: Row, shown: str, label: str | None) -> Table | None:
+    """Return the rows in the only list of an object, as services of predictions wrap them; None where it is no such."""
+    name = _held_in(document)
+    if name is None:
+        return None
+    table = _of_array(document[name], f"{shown}, {name}", label)
+    table.name, table.format = shown, replace(table.format, held_in=name)
+    return table
 
 
 def _nested(row: Row) -> list[str]:
@@ -97,10 +115,12 @@ def _of_array(document: list[Any], shown: str, label: str | None = None) -> Tabl
     first, rows = document[0], partial(enumerate, document, 1)
     table = flattened(rows, shown, first, label)
     if table is None:
-        nested = _nested(first)
+        widths = widths_of(document)
+        nested = [name for name in _nested(first) if name not in widths and not isinstance(first[name], dict)]
         if len(nested) == len(first):
             raise _nothing_plain(nested, 1, shown, "one object")
-        table = of_frame(frame_of(map(flat, document)), shown, "file", nested=tuple(nested))
+        table = of_frame(frame_of(flat(row) | listed(row, widths) for row in document), shown, "file")
+        table.nested = tuple(nested)
     return table
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -110,10 +110,26 @@ def flat(row: Row) -> Row:
     """Return the entries of a row that a table can hold, and those of the objects in it: doc.subject."""
     made = {name: value for name, value in row.items() if not isinstance(value, (list, dict))}
     for name, value in row.items():
-        for key, held in value.items() if isinstance(value, dict) else ():
+        for key, held in flat(value).items() if isinstance(value, dict) else ():
             if isinstance(held, (int, float)) or (isinstance(held, str) and len(held) <= LONGEST):
                 made[f"{name}.{key}"] = held
     return made
+
+
+def listed(row: Row, widths: Mapping[str, int]) -> Row:
+    """Return the numbers of the lists of these lengths, each under a name of its own: probs_0, probs_1."""
+    return {f"{name}_{i}": value for name, width in widths.items() for i, value in enumerate(row[name][:width])}
+
+
+def widths_of(rows: Sequence[Row]) -> dict[str, int]:
+    """Return the names that hold lists of numbers of one length in all rows, with that length."""
+    widths: dict[str, int] = {}
+    for name, first in rows[0].items():
+        lists = [row.get(name) for row in rows] if isinstance(first, list) and len(first) > 1 else []
+        if lists and all(isinstance(held, list) and len(held) == len(first) for held in lists):
+            numbers = all(isinstance(x, (int, float)) for held in lists for x in held or ())
+            widths |= {name: len(first)} if numbers else {}
+    return widths
 
 
 def frame_of(rows: Iterable[Row]) -> pl.DataFrame:

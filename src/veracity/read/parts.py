@@ -33,6 +33,7 @@ from .files import (
     rows_of_parquet,
     table_of,
     weights_file,
+    with_lists_in_text,
     with_numbers_in_text,
 )
 from .frames import polars_frame
@@ -214,7 +215,7 @@ class Source:
         for frame in part.frames or ():
             made = polars_frame(frame)
             if made.height:
-                table = of_frame(made, part.file, "frame")
+                table = with_lists_in_text(of_frame(made, part.file, "frame"))
                 same_columns(table, self.columns, self.first)
                 table.take_kinds(self.kinds)
                 table.passed = start
@@ -346,7 +347,7 @@ def source_of_frame(data: Any, options: ReadOptions, name: str = "frame", parts:
     if made.height == 0:
         raise ValueError(f"the {name} has no rows\n  there is nothing to assess")
     shown = name if parts is None else f"the {name}"
-    table = with_numbers_in_text(filtered(of_frame(made, shown, "frame"), options))
+    table = with_numbers_in_text(filtered(with_lists_in_text(of_frame(made, shown, "frame")), options))
     if options.weight:
         table.column(options.weight)
     layout = recognise(table, options, name)

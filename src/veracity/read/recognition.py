@@ -22,7 +22,7 @@ from .free_columns import Columns
 from .patterns import items_of
 from .proposals import Proposal, Refusal, separation
 from .refused_columns import is_decided, refuse_missing
-from .refused_layouts import listing, require_plain_numbers, unclear
+from .refused_layouts import listing, require_every_sign, unclear
 from .refused_options import refuse_without_effect
 from .table import Table, filtered, of_frame
 
@@ -67,7 +67,7 @@ def _recognised(table: Table, options: ReadOptions, model: str) -> Layout:
     if not (options.proba or options.positive_proba):
         _refuse_second_division(columns, [c for c in table.columns if "percent" in table.kinds.get(c, "")])
         for column in columns.free.values() if options.scale == "percent" else ():
-            require_plain_numbers(columns, column)  # or another column would be taken
+            require_every_sign(columns, column)  # or another column would be taken
     found = _match(columns) if options.labelled else unlabelled.match(columns)
     refuse_without_effect(columns, found)
     if by_event and not found.stacked:

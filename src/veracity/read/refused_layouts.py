@@ -66,7 +66,7 @@ def unclear(columns: Columns) -> ValueError:
     if len(columns.all) == 1:
         return _one_column(columns)
     for column in columns.free.values():
-        require_plain_numbers(columns, column)
+        _require_plain_numbers(columns, column)
     loose = class_sets(columns, loose=True)
     if len(loose) == 1:
         return sums_off(columns, loose[0])
@@ -281,21 +281,27 @@ def _one_column(columns: Columns) -> ValueError:
     return ValueError(what)
 
 
-def require_plain_numbers(columns: Columns, column: Column) -> None:
-    """Refuse a column of probabilities by name, or of percentages, that holds a few words, and name the first."""
+def _first_odd(columns: Columns, column: Column, odd: pl.Series, what: str, remedy: str) -> ValueError:
+    index = int(odd.fill_null(False).arg_max() or 0)
+    row = index + columns.table.first_row
+    return columns.error(f"row {row}, `{column.name}` = {column.values[index]!r}: {what}", remedy)
+
+
+def require_every_sign(columns: Columns, column: Column) -> None:
+    """Refuse a column with % signs in most values but not in all; the message names the first without."""
     values, present = column.values, column.present
-    likely = meaning.named_probability(column.name) or columns.options.scale == "percent"
-    if values.dtype != pl.String or not likely:
+    if values.dtype != pl.String or not 0.5 < float(present.str.ends_with("%").sum()) / max(1, present.len()) < 1:
         return
+    without = "without the % sign of the other values."
+    raise _first_odd(columns, column, ~values.str.ends_with("%"), without, "write it like the others")
 
-    def refuse(odd: pl.Series, what: str, remedy: str) -> None:
-        index = int(odd.fill_null(False).arg_max() or 0)
-        row = index + columns.table.first_row
-        raise columns.error(f"row {row}, `{column.name}` = {values[index]!r}: {what}", remedy)
 
-    percent = present.str.ends_with("%")
-    if 0.5 < float(percent.sum()) / max(1, percent.len()) < 1:
-        refuse(~values.str.ends_with("%"), "without the % sign of the other values.", "write it like the others")
+def _require_plain_numbers(columns: Columns, column: Column) -> None:
+    """Refuse a column of probabilities by name that holds a few words; the message names the first."""
+    values, present = column.values, column.present
+    if values.dtype != pl.String or not meaning.named_probability(column.name):
+        return
+    require_every_sign(columns, column)
     if 2 * present.str.contains(r"^\d+,\d+$").sum() > present.len():
         raise columns.error(
             f"`{column.name}` has decimal commas ({present[0]!r}) and the columns are separated by commas.",
@@ -306,7 +312,8 @@ def require_plain_numbers(columns: Columns, column: Column) -> None:
         raise columns.error(f"`{column.name}` holds numbers written as text ({present[0]!r}).", "write them as numbers")
     strange = not numbers.count() and bool(present.str.contains(r"\d").all())  # '0.5' in quotes, 0·5
     if numbers.count() * 2 >= present.len() > numbers.count() or strange:
-        refuse(numbers.is_null() & values.is_not_null(), "not a number.", "correct the value, or leave it empty")
+        odd = numbers.is_null() & values.is_not_null()
+        raise _first_odd(columns, column, odd, "not a number.", "correct the value, or leave it empty")
 
 
 def _check_range(columns: Columns) -> None:

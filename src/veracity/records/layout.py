@@ -19,6 +19,8 @@ class Format:
     empty: tuple[str, ...] = ()  # columns without a value
     decimal_comma: bool = False
     blank_rows: int = 0  # left out: without any value
+    held_in: str = ""  # the list of a JSON object that holds the rows
+    split: tuple[str, ...] = ()  # columns of text whose cells are lists of numbers, read as a column for each number
 
 
 @dataclass(frozen=True)

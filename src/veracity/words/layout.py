@@ -76,13 +76,19 @@ def format_facts(written: Format) -> list[str]:
     facts += [f"{many(written.comment_lines, 'comment line')} skipped"] if written.comment_lines else []
     facts += [empty_columns(written)] if written.empty else []
     facts += ["decimal comma"] if written.decimal_comma else []
-    return facts + ([f"left out: {written.blank_rows:,} without any value"] if written.blank_rows else [])
+    facts += [f"left out: {written.blank_rows:,} without any value"] if written.blank_rows else []
+    return facts + _unwrapped(written)
 
 
 def _doubtful(written: Format) -> list[str]:
     """Return what may have been misread."""
     facts = [written.encoding] if written.encoding == "Windows-1252" else []
-    return facts + (["decimal comma"] if written.decimal_comma else [])
+    return facts + (["decimal comma"] if written.decimal_comma else []) + _unwrapped(written)
+
+
+def _unwrapped(written: Format) -> list[str]:
+    facts = [f"rows of `{written.held_in}`"] if written.held_in else []
+    return facts + ([f"lists in {run_of(written.split)} as columns"] if written.split else [])
 
 
 def empty_columns(written: Format) -> str:

@@ -211,6 +211,72 @@ SHAPES = [
         (THREE,),
     ),
     Shape(
+        "JSON of a prediction service: rows in a list beside other values",
+        {
+            "a.json": json.dumps(
+                {
+                    "model": "m",
+                    "instance_predictions": [{"y": y, "p": p} for y, p in zip(Y.tolist(), P.tolist(), strict=True)],
+                }
+            )
+        },
+        "binary",
+        "y",
+        "p",
+        (TWO,),
+    ),
+    Shape(
+        "JSON with indents: a list of predictions, each with its probabilities in a list",
+        {
+            "a.json": json.dumps(
+                {"predictions": [{"truth": y, "probs": q} for y, q in zip(K.tolist(), Q.tolist(), strict=True)]},
+                indent=1,
+            )
+        },
+        "wide",
+        "truth",
+        "probs_0 probs_1 probs_2",
+        (THREE,),
+    ),
+    Shape(
+        "JSON lines with the price of a market among other values of an object",
+        {
+            "a.jsonl": "".join(
+                json.dumps(
+                    {"resolution": y, "metadata": {"source": f"s{i % 7}", "market": {"prob": p}, "volume": 90 + i}}
+                )
+                + "\n"
+                for i, (y, p) in enumerate(zip(Y.tolist(), P.tolist(), strict=True))
+            )
+        },
+        "binary",
+        "resolution",
+        "metadata.market.prob",
+        (TWO,),
+        command="assess a.jsonl --positive-proba metadata.market.prob",
+    ),
+    Shape(
+        "lists in the cells of a CSV, as pandas writes them",
+        {"a.csv": csv(id=range(N), label=K, probs=[str(q.tolist()) for q in Q])},
+        "wide",
+        "label",
+        "probs_0 probs_1 probs_2",
+        (THREE,),
+    ),
+    Shape(
+        "lists in the cells of a CSV, as NumPy writes them",
+        {"a.csv": csv(label=K, probs=["[" + " ".join(map(repr, q.tolist())) + "]" for q in Q])},
+        "wide",
+        "label",
+        "probs_0 probs_1 probs_2",
+        (THREE,),
+    ),
+    Shape(
+        "lists in the cells of a CSV, one of them too short",
+        {"a.csv": csv(label=K, probs=[str(q.tolist()[: 2 if i == 6 else 3]) for i, q in enumerate(Q)])},
+        says=f"a.csv: row 7, `probs_0` = '{Q[6].tolist()[:2]}': not a number.\n  correct the value, or leave it empty",
+    ),
+    Shape(
         "JSON over several lines with one list per column",
         {"a.json": '{\n"y": ' + str(Y.tolist()) + ',\n"p": ' + str(P.tolist()) + "\n}"},
         "binary",
