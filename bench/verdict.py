@@ -23,7 +23,7 @@ from veracity.estimate.calibration.verdict import judge
 from veracity.records.verdict import Verdict
 
 DRAWS = 200
-LONG = ("k1000", "sampled", "n=10000", "n=3000")  # rows that only the whole table has
+LONG = ("k1000", "sampled", "n=10000", "n=5000", "n=3000")  # rows that only the whole table has
 AGAIN = 5  # a row that misses its bound, by chance or not, is drawn so many times again
 MOST_FALSE, MOST_WRONG = 0.07, 0.05
 NOTHING = ("calibrated", "no miscalibration found", "too few cases")
