@@ -28,7 +28,7 @@ import veracity
 from veracity import plots
 from veracity.cli import Commands
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 GENERATED = HERE / "_generated"
 
 
@@ -204,8 +204,13 @@ def _included(page: Path, found: re.Match[str]) -> str:
     for option, part in re.findall(r":(start-after|end-before): (.+)", found[2]):
         before, _, after = text.partition(part)
         text = after if option == "start-after" else before
-    moved = lambda link: f"]({os.path.relpath(source.parent / link[1], page.resolve())})"  # noqa: E731
-    return re.sub(r"\]\((?!\w+:|#)([^)]+)\)", moved, text).strip()
+
+    def moved(link: re.Match[str]) -> str:
+        """Return a link from the page; one that leads out of the documentation is its text."""
+        target = (source.parent / link[2]).resolve()
+        return f"[{link[1]}]({os.path.relpath(target, page.resolve())})" if HERE in target.parents else link[1]
+
+    return re.sub(r"\[([^\]]*)\]\((?!\w+:|#)([^)]+)\)", moved, text).strip()
 
 
 def _described(found: re.Match[str]) -> str:
