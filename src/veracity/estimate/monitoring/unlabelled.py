@@ -18,7 +18,7 @@ from veracity.records import findings_of_results as of_results
 from veracity.records.findings import Finding
 from veracity.records.monitoring import EstimateRecord, Shift
 from veracity.records.reading import around, undefined
-from veracity.types import Floats
+from veracity.types import Array, Floats
 
 DRAWS, MOST_ROWS, SEED = 200, 4000, 40
 THRESHOLDS = (0.1, 0.2, 0.3, 0.5)
@@ -44,22 +44,22 @@ def estimated(
     new = New(p, count / count.sum())
     n = int(count.sum())
     curve = Curve.of(reference)
-    measures = _measures(p.shape[1], r)
     rng = np.random.default_rng(SEED)
     some = _some(new, rng)
+    measures, whole = (_measures(held, r) for held in (some.p, p))
     drawn = {name: np.empty(DRAWS) for name in measures}
     priors = np.empty((DRAWS, p.shape[1]))
     for draw, theta in enumerate(curve.drawn(rng, DRAWS)):
         weights = rng.multinomial(n, some.share) / n
         c = curve.apply(some.p, theta)
         for name, measure in measures.items():
-            drawn[name][draw] = measure(some.p, c, weights)
+            drawn[name][draw] = measure(c, weights)
         priors[draw] = _prior(c, weights, curve.prior)
     best = curve.apply(p, curve.theta)
     bounds = {"accuracy": (0.0, 1.0), "auc": (0.0, 1.0)}
     readings = {}
-    for name, measure in measures.items():
-        value, known = measure(p, best, new.share), drawn[name][np.isfinite(drawn[name])]
+    for name, measure in whole.items():
+        value, known = measure(best, new.share), drawn[name][np.isfinite(drawn[name])]
         error = float(known.std()) if len(known) == DRAWS else np.inf
         limits = bounds.get(name, (-np.inf, np.inf) if name.startswith("net") else (0.0, np.inf))
         how = f"{DRAWS} draws of map and cases"
@@ -71,7 +71,7 @@ def estimated(
     }
     labels = _label_shift(prior, priors, curve.prior, reference, classes)
     forecasts = _forecast_shift(reference, new, n)
-    own = {name: measure(p, p, new.share) for name, measure in measures.items() if not name.startswith("net")}
+    own = {name: measure(p, new.share) for name, measure in whole.items() if not name.startswith("net")}
     return EstimateRecord(
         n=n,
         reference_n=int(reference.count.sum()),
@@ -116,47 +116,48 @@ class Curve(NamedTuple):
         return np.asarray(softmax(theta[:-1] + theta[-1] * logs_of(p), axis=1))
 
 
-Measure = Callable[[Floats, Floats, Floats], float]
+Measure = Callable[[Floats, Floats], float]
 
 
-def _measures(k: int, r: tuple[float, ...]) -> dict[str, Measure]:
-    """Return what is estimated: (forecasts, what they mean, weights) → number."""
+def _measures(p: Floats, r: tuple[float, ...]) -> dict[str, Measure]:
+    """Return what is estimated of forecasts: (what they mean, weights) → number."""
+    n, k = p.shape
+    pick = np.arange(n), p.argmax(axis=1)
 
     def score(one: Any) -> Measure:
-        def expected(p: Floats, c: Floats, w: Floats) -> float:
-            each = [one.score(p, np.full(len(p), j)) for j in range(k)]
-            terms = [np.where(c[:, j] > 0.0, c[:, j] * each[j], 0.0) for j in range(k)]
-            return float(w @ np.sum(terms, axis=0))
+        each = np.column_stack([one.score(p, np.full(n, j)) for j in range(k)])
+        finite = bool(np.isfinite(each).all())
+
+        def expected(c: Floats, w: Floats) -> float:
+            terms = c * each if finite else np.where(c > 0.0, c * np.where(c > 0.0, each, 0.0), 0.0)
+            return float(w @ terms.sum(axis=1))
 
         return expected
 
-    def accuracy(p: Floats, c: Floats, w: Floats) -> float:
-        return float(w @ c[np.arange(len(p)), p.argmax(axis=1)])
-
-    found: dict[str, Measure] = {"log_loss": score(rule("log")), "brier": score(rule("brier")), "accuracy": accuracy}
-    found |= {f"r = {x:g}": score(rule(x)) for x in r}
+    found: dict[str, Measure] = {"log_loss": score(rule("log")), "brier": score(rule("brier"))}
+    found |= {"accuracy": lambda c, w: float(w @ c[pick])} | {f"r = {x:g}": score(rule(x)) for x in r}
     if k == 2:
-        found["auc"] = _auc
-        found |= {f"net {t:g}": _net_benefit(t) for t in THRESHOLDS}
+        found["auc"] = _auc(p[:, 1])
+        found |= {f"net {t:g}": _net_benefit(p[:, 1] >= t, t / (1.0 - t)) for t in THRESHOLDS}
     return found
 
 
-def _auc(p: Floats, c: Floats, w: Floats) -> float:
+def _auc(p: Floats) -> Measure:
     """Return the probability that an event has a higher forecast than another case, ties half."""
-    order = np.argsort(p[:, 1], kind="stable")
-    x, event, other = p[order, 1], (w * c[:, 1])[order], (w * c[:, 0])[order]
+    order = np.argsort(p, kind="stable")
+    x = p[order]
     first = np.flatnonzero(np.concatenate([[True], x[1:] != x[:-1]]))
-    event, other = np.add.reduceat(event, first), np.add.reduceat(other, first)
-    below = np.cumsum(other) - other / 2.0
-    return float(event @ below / (event.sum() * other.sum()))
+
+    def auc(c: Floats, w: Floats) -> float:
+        event, other = (np.add.reduceat((w * c[:, j])[order], first) for j in (1, 0))
+        below = np.cumsum(other) - other / 2.0
+        return float(event @ below / (event.sum() * other.sum()))
+
+    return auc
 
 
-def _net_benefit(threshold: float) -> Measure:
-    def net(p: Floats, c: Floats, w: Floats) -> float:
-        acted = p[:, 1] >= threshold
-        return float(w[acted] @ (c[acted, 1] - c[acted, 0] * threshold / (1.0 - threshold)))
-
-    return net
+def _net_benefit(acted: Array, odds: float) -> Measure:
+    return lambda c, w: float(w[acted] @ (c[acted, 1] - c[acted, 0] * odds))
 
 
 def _why(name: str) -> str:
@@ -177,8 +178,8 @@ def _prior(c: Floats, w: Floats, before: Floats) -> Floats:
     """Return class frequencies by EM, if only these changed since the reference (Saerens and others 2002)."""
     prior = before
     for _ in range(EM_STEPS):
-        tilted = c * (prior / np.maximum(before, 1e-12))
-        prior, last = w @ (tilted / tilted.sum(axis=1, keepdims=True)), prior
+        ratio = prior / np.maximum(before, 1e-12)
+        prior, last = ratio * ((w / (c @ ratio)) @ c), prior
         if np.abs(prior - last).max() < 1e-6:
             break
     return np.asarray(prior)
