@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import pwd
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import veracity as vc
@@ -99,6 +101,42 @@ def postgres_connection() -> Iterator[Any]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+REAL = {  # label, forecast, event
+    "tidymodels_probably/segment_logistic.csv": ("Class", ".pred_good", "good"),
+    "yardstick/two_class_example.csv": ("truth", "Class1", "Class1"),
+    "presence_absence/spdata.txt": ("OBSERVED", "GAM", "1"),
+    "recession_spf_probit/recession.csv": ("recession", "probit", "1"),
+    "fivethirtyeight_checking/nba_games.csv": ("prob1_outcome", "prob1", "1"),
+}
+NUMBER = re.compile(r"(?<![\w.])[−<>]?\d[\d,]*(?:\.\d+)?")
+
+
+def real(shared: Path, file: str) -> tuple[list[tuple[str, float]], Any, Any]:
+    """Return the rows of a table of labels and forecasts, and outcomes and forecasts as arrays."""
+    label, forecast, event = REAL[file]
+    separator = "\t" if file.endswith("txt") else ","
+    frame = pl.read_csv(shared / file, separator=separator, infer_schema_length=None)
+    frame = frame.select(pl.col(label).cast(str).alias("died"), pl.col(forecast).alias("risk")).drop_nulls()
+    return frame.rows(), (frame["died"] == event).to_numpy().astype(int), frame["risk"].to_numpy()
+
+
+def assert_same_answer(found: vc.Tally, wanted: vc.Tally) -> None:
+    """Verdict equal, and every printed score and mean within one unit of the last digit."""
+    assert_same_cells(found, wanted)
+    cells, rows = vc.assess(found), vc.assess(wanted)
+    assert cells.verdict == rows.verdict
+    assert "cells of the grid" in str(cells.verdict_detail)
+    tables = [
+        [x for x in a.to_markdown().partition("| Recalibration")[0].splitlines() if "|" in x] for a in (cells, rows)
+    ]
+    assert len(tables[0]) == len(tables[1]) > 8
+    for mine, theirs in zip(*tables, strict=True):
+        assert NUMBER.sub("#", mine) == NUMBER.sub("#", theirs)
+        for a, b in zip(NUMBER.findall(mine), NUMBER.findall(theirs), strict=True):
+            ours, known = (float(x.replace(",", "").replace("−", "-").lstrip("<>")) for x in (a, b))
+            assert abs(ours - known) <= 1.001 * 10.0 ** -len(a.partition(".")[2]), mine
+
+
 def assert_same_cells(found: vc.Tally, wanted: vc.Tally) -> None:
     pairs = zip(
         (found.pooled, found.top, *found.classwise), (wanted.pooled, wanted.top, *wanted.classwise), strict=True
@@ -124,9 +162,25 @@ def test_cells_of_a_database_are_those_of_the_rows(database: str, request: pytes
     assert_same_cells(found, vc.Tally.of(Y, P))
 
 
+@pytest.mark.shared
+@pytest.mark.parametrize("file", REAL)
+@pytest.mark.parametrize("database", ["duckdb", "postgres"])
+def test_real_tables_are_answered_as_their_rows(
+    database: str, file: str, shared: Path, request: pytest.FixtureRequest
+) -> None:
+    connection = request.getfixturevalue(f"{database}_connection")
+    rows, y, p = real(shared, file)
+    connection.execute("DROP TABLE IF EXISTS real_forecasts")
+    connection.execute("CREATE TABLE real_forecasts (died VARCHAR, risk DOUBLE PRECISION)")
+    mark = "%s" if database == "postgres" else "?"
+    connection.cursor().executemany(f"INSERT INTO real_forecasts VALUES ({mark}, {mark})", rows)
+    found = sql.tally(connection, "real_forecasts", label="died", positive_proba="risk", positive=REAL[file][2])
+    assert_same_answer(found, vc.Tally.of(y, p))
+
+
 @pytest.mark.spark
 @pytest.mark.slow
-def test_cells_of_spark_are_those_of_the_rows(java: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_of_spark_are_those_of_the_rows(java: str, shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)  # of the session, which later tests of this process take over
     pyspark = pytest.importorskip("pyspark.sql")
     builder = pyspark.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
@@ -135,6 +189,11 @@ def test_cells_of_spark_are_those_of_the_rows(java: str, monkeypatch: pytest.Mon
     session.createDataFrame(rows, "died INT, risk DOUBLE").createOrReplaceTempView("predictions")
     found = sql.tally(session, "predictions", label="died", positive_proba="risk")
     assert_same_cells(found, vc.Tally.of(Y, P))
+    for file in REAL:
+        held, y, p = real(shared, file)
+        session.createDataFrame(held, "died STRING, risk DOUBLE").createOrReplaceTempView("real_forecasts")
+        found = sql.tally(session, "real_forecasts", label="died", positive_proba="risk", positive=REAL[file][2])
+        assert_same_answer(found, vc.Tally.of(y, p))
 
 
 def test_assessment_from_cells_says_the_same_and_that_it_is_from_cells(duckdb_connection: Any) -> None:
