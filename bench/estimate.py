@@ -1,11 +1,17 @@
 """Estimates without labels, sites without rows, and tables counted in databases, against the truth.
 
-`python -m bench.estimate [--draws N] [estimate|sites|sql …]` prints the tables. True probabilities are known.
+`python -m bench.estimate [--draws N] [estimate|sites|sql …]` prints the tables; `--nannyml PYTHON` adds
+cbpe. True probabilities are known.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,7 +60,7 @@ def estimate(draws: int) -> None:
             for seed in range(draws):
                 rng = np.random.default_rng([seed, 41])
                 truth, p = cases(rng, name, REFERENCE, False)
-                y = (truth.cumsum(axis=1) < rng.uniform(size=(REFERENCE, 1))).sum(axis=1).clip(max=truth.shape[1] - 1)
+                y = _outcomes(rng, truth)
                 new = cases(rng, name, NEW, shifted)[1]
                 known = vc.Forecasts.of(y, p, labels=list(range(p.shape[1])))
                 found = estimate_of(known, vc.Forecasts.of(np.zeros(NEW, int), new, labels=list(range(p.shape[1]))))
@@ -67,6 +73,61 @@ def estimate(draws: int) -> None:
             bias = {score: round(float(np.mean(held)), 4) for score, held in gaps.items()}
             shift = "covariate shift" if shifted else "no shift"
             print(f"{name}, {shift}: covered {shares}, bias {bias}, by the forecasts {np.mean(own):+.3f}", flush=True)
+
+
+def cbpe(draws: int, python: str = "python") -> None:
+    """Accuracy and AUC beside NannyML's CBPE, which `python` has installed, and beside those of the source."""
+    for name in ("over-confident", "too high", "ten classes"):
+        for shifted in (False, True):
+            wanted, ours, known = _true_ranks(name, shifted), [], []
+            for seed in range(draws):
+                rng = np.random.default_rng([seed, 45])
+                truth, p = cases(rng, name, REFERENCE, False)
+                known.append((p, _outcomes(rng, truth), cases(rng, name, NEW, shifted)[1]))
+                reference, new = (
+                    vc.Forecasts.of(y, q, labels=list(range(p.shape[1])))
+                    for q, y in ((p, known[-1][1]), (known[-1][2], np.zeros(NEW, int)))
+                )
+                ours.append(estimate_of(reference, new).record.scores)
+            theirs = _by_nannyml(python, known)
+            for score, value in wanted.items():
+                mine, other = (np.array([float(one[score]) for one in found]) for found in (ours, theirs))
+                apart, own, far = mine - other, np.abs(mine - value).mean(), np.abs(other - value).mean()
+                print(
+                    f"{name}, {'covariate' if shifted else 'no'} shift, {score}: apart by {apart.mean():+.4f}, at most "
+                    f"{np.abs(apart).max():.4f}; mean distance from the source {own:.4f}, of CBPE {far:.4f} "
+                    f"({draws} draws)",
+                    flush=True,
+                )
+
+
+def _true_ranks(name: str, shifted: bool) -> dict[str, float]:
+    """Return the accuracy and the AUC of the source."""
+    truth, p = cases(np.random.default_rng(99), name, 400_000, shifted)
+    found = {"accuracy": _scores(truth, p)["accuracy"]}
+    if p.shape[1] == 2:
+        from veracity.estimate.monitoring.unlabelled import _auc
+
+        found["auc"] = _auc(p[:, 1])(truth, np.full(len(p), 1.0 / len(p)))
+    return found
+
+
+def _by_nannyml(
+    python: str, known: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]
+) -> Sequence[Mapping[str, float]]:
+    with tempfile.TemporaryDirectory() as folder:
+        for i, (p, y, new) in enumerate(known):
+            np.savez(Path(folder) / f"reference{i}.npz", p=p, y=y)
+            np.savez(Path(folder) / f"new{i}.npz", p=new, y=np.zeros(len(new)))
+        script = str(Path(__file__).with_name("cbpe.py"))
+        done = subprocess.run([python, script, folder], capture_output=True, text=True, check=True)
+    found: Sequence[Mapping[str, float]] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _outcomes(rng: Rng, truth: np.ndarray) -> np.ndarray:
+    y: np.ndarray = (truth.cumsum(axis=1) < rng.uniform(size=(len(truth), 1))).sum(axis=1).clip(max=truth.shape[1] - 1)
+    return y
 
 
 def sites(draws: int) -> None:
@@ -144,7 +205,10 @@ def main() -> None:
     tables = {"estimate": estimate, "sites": sites, "sql": lambda _: database()}
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"some of {', '.join(tables)}; all by default")
     parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--nannyml", metavar="PYTHON", help="interpreter that has NannyML, for the table cbpe")
     given = parser.parse_args()
+    if given.nannyml:
+        tables["cbpe"] = lambda draws: cbpe(draws, given.nannyml)
     for name in given.tables or tables:
         tables[name](given.draws)
 

@@ -1,6 +1,7 @@
 """The monitor: how often it is wrong, how soon it finds a change, and whether its words are right.
 
-`python -m bench.monitor [--draws N] [evalues|alarms|delays|words …]` prints the tables. Forecasts come from 256 equally
+`python -m bench.monitor [--draws N] [evalues|alarms|weekly|classes|delays|words …]` prints the tables. Forecasts come
+from 256 equally
 frequent values, so that the ratios of a day are counts times a table; everything else is the code that ships. True
 probabilities are known.
 """
@@ -16,11 +17,12 @@ from scipy.special import expit, log_softmax
 from scipy.stats import beta
 
 from bench import row
-from veracity.estimate.monitoring.alternatives import MoreClasses, TwoClasses, log_odds
+from veracity.estimate.monitoring.alternatives import MoreClasses, TwoClasses, log_odds, logs_of
 from veracity.estimate.monitoring.detector import THRESHOLDS, Detector
 from veracity.estimate.monitoring.reference import Days, Reference, fitted
 from veracity.formulas.evalues import log_mixture, shiryaev_roberts
-from veracity.records.monitoring import DAY, OVER, TOO_HIGH, TOO_LOW, UNDER
+from veracity.inputs import Forecasts
+from veracity.records.monitoring import DAY, OVER, TOO_HIGH, TOO_LOW, UNDER, WEEK
 
 CELLS, PER_DAY, YEAR, DAYS, BATCH = 256, 100, 365, 60, 50
 BETA = beta.ppf((np.arange(CELLS) + 0.5) / CELLS, 0.8, 1.6)
@@ -41,36 +43,38 @@ def truth(change: Change) -> np.ndarray:
     return CENTRE + change.level + change.slope * (TRUE - CENTRE)
 
 
-def reference_of(rng: np.random.Generator, cases: int, sd: float) -> Reference:
-    """Return the fitted reference of so many cases over 60 days that differ by `sd` log-odds."""
-    sizes = rng.multinomial(cases, np.full(DAYS, 1.0 / DAYS))
-    keys = np.repeat(np.arange(DAYS), sizes)
+def reference_of(rng: np.random.Generator, cases: int, sd: float, days: int = DAYS, update: int = 1) -> Reference:
+    """Return the fitted reference of so many cases over days that differ by `sd` log-odds; `update` days are one."""
+    keys = np.repeat(np.arange(days), rng.multinomial(cases, np.full(days, 1.0 / days)))
     cell = rng.integers(0, CELLS, cases)
-    y = (rng.uniform(size=cases) < expit(TRUE[cell] + sd * rng.standard_normal(DAYS)[keys])).astype(np.int64)
+    y = (rng.uniform(size=cases) < expit(TRUE[cell] + sd * rng.standard_normal(days)[keys])).astype(np.int64)
     p = expit(STATED)[cell]
+    keys //= update
     order = np.lexsort([y, p, keys])
-    first = np.searchsorted(keys[order], np.arange(DAYS)[sizes > 0])
-    count = np.ones(cases, np.int64)
-    return fitted(Days(np.arange(DAYS)[sizes > 0], first, log_odds(p)[order], p[order], y[order], count))
+    updates, first = np.unique(keys[order], return_index=True)
+    return fitted(Days(updates, first, log_odds(p)[order], p[order], y[order], np.ones(cases, np.int64)))
 
 
-def path(rng: np.random.Generator, held: Reference, change: Change, sd: float, days: int) -> np.ndarray:
-    """(days, nulls, alternatives) log ratios of every day, divided by its φ."""
+def path(
+    rng: np.random.Generator, held: Reference, change: Change, sd: float, days: int, update: int = 1
+) -> np.ndarray:
+    """(updates, nulls, alternatives) log ratios of every update of so many days, divided by its φ."""
     alternatives = held.alternatives
     assert isinstance(alternatives, TwoClasses)
     none, more = (x.reshape(CELLS, -1) for x in alternatives.ratios(log_odds(expit(STATED))))
     n = rng.multinomial(PER_DAY, np.full(CELLS, 1.0 / CELLS), size=days)
     events = rng.binomial(n, expit(truth(change) + sd * rng.standard_normal((days, 1))))
+    n, events = (x.reshape(-1, update, CELLS).sum(axis=1) for x in (n, events))
     c = alternatives.expected(log_odds(expit(STATED)))
     phi = 1.0 + (held.variance or 0.0) * (n @ (c * (1.0 - c)))
-    return ((n @ none + events @ more) / phi[:, None]).reshape(days, *alternatives_shape(alternatives))
+    return ((n @ none + events @ more) / phi[:, None]).reshape(-1, *alternatives_shape(alternatives))
 
 
 def alternatives_shape(alternatives: TwoClasses) -> tuple[int, int]:
     return len(alternatives.nulls), len(alternatives.weights)
 
 
-def alarm_days(ratios: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def alarm_days(ratios: np.ndarray, weights: np.ndarray, line: float = LINE) -> np.ndarray:
     """(series,) the first day with an alarm, 0 without one, of (series, days, nulls, alternatives) log ratios."""
     log_r = np.full((len(ratios), *ratios.shape[2:]), -np.inf)
     found = np.zeros(len(ratios), np.int64)
@@ -78,7 +82,7 @@ def alarm_days(ratios: np.ndarray, weights: np.ndarray) -> np.ndarray:
         log_r = shiryaev_roberts(log_r, ratios[:, day])
         top = log_r.max(axis=-1)
         evidence = (top + np.log(np.exp(log_r - top[..., None]) @ weights)).min(axis=-1)
-        found[(found == 0) & (evidence >= LINE)] = day + 1
+        found[(found == 0) & (evidence >= line)] = day + 1
         if found.all():
             break
     return found
@@ -103,6 +107,62 @@ def alarms(draws: int) -> None:
     for cases in (500, 2000, 10_000):
         shares = [(simulated(draws, cases, sd, Change(), YEAR, 1) > 0).mean() for sd in (0.0, 0.1, 0.2, 0.3)]
         print(f"false alarms a year, reference {cases:6,}: {[round(float(x), 3) for x in shares]}", flush=True)
+
+
+def weekly(draws: int) -> None:
+    """False alarms in a year of weekly looks: 60 days have too few weeks for φ, a year has them."""
+    line = float(np.log(THRESHOLDS[WEEK]))
+    for days in (DAYS, 364):
+        shares = []
+        for sd in (0.0, 0.1, 0.2, 0.3):
+            found = 0
+            for draw in range(draws):
+                rng = np.random.default_rng([draw, days, int(10 * sd), 6])
+                held = reference_of(rng, 6000, sd, days, 7)
+                ratios = path(rng, held, Change(), sd, 364, 7)
+                found += int(alarm_days(ratios[None], held.alternatives.weights, line)[0] > 0)
+            shares.append(found / draws)
+        print(
+            f"false alarms a year, weekly looks, reference of 6,000 over {days} days: {shares}, {draws} series",
+            flush=True,
+        )
+
+
+def classes(draws: int) -> None:
+    """False alarms in a year of daily looks beyond two classes."""
+    for k, cells in ((3, 64), (10, 32)):
+        for cases in (500, 2000, 10_000):
+            shares = []
+            for sd in (0.0, 0.1, 0.2, 0.3):
+                rngs = (np.random.default_rng([draw, k, int(10 * sd), cases]) for draw in range(draws))
+                shares.append(sum(_alarm_of_more(rng, k, cells, cases, sd) for rng in rngs) / draws)
+            print(f"false alarms a year, {k} classes, reference {cases:6,}: {shares}, {draws} series", flush=True)
+
+
+def _alarm_of_more(rng: np.random.Generator, k: int, cells: int, cases: int, sd: float) -> bool:
+    """Return whether a year of calibrated forecasts of k classes has an alarm; days differ in every class but one."""
+    true = log_softmax(rng.gumbel(0.0, 1.6, (cells, k)), axis=1)
+    stated = np.exp(log_softmax(1.3 * true, axis=1))
+
+    def counts(days: int, per_day: int) -> np.ndarray:
+        """(days, cells, k) outcomes."""
+        effect = np.zeros((days, 1, k))
+        effect[:, 0, 1:] = sd * rng.standard_normal((days, k - 1))
+        n = rng.multinomial(per_day, np.full(cells, 1.0 / cells), size=days)
+        return np.asarray(rng.multinomial(n, np.exp(log_softmax(true + effect, axis=2))))
+
+    day, cell, y = np.nonzero(drawn := counts(DAYS, cases // DAYS))
+    f = Forecasts(stated[cell], y, tuple(range(k)), counts=drawn[day, cell, y])
+    held = fitted(Days.of(f, day))
+    alternatives, logs = held.alternatives, logs_of(stated)
+    assert isinstance(alternatives, MoreClasses)
+    table = alternatives.by_outcome(logs).reshape(cells * k, -1)
+    c = alternatives.expected(logs)
+    year = counts(YEAR, PER_DAY)
+    phi = 1.0 + (held.variance or 0.0) * (year.sum(axis=2) @ (c * (1.0 - c))).max(axis=1)
+    ratios = (year.reshape(YEAR, -1) @ table) / phi[:, None]
+    shape = len(alternatives.nulls), len(alternatives.weights)
+    return bool(alarm_days(ratios.reshape(1, YEAR, *shape), alternatives.weights)[0])
 
 
 def delays(draws: int) -> None:
@@ -166,9 +226,9 @@ def evalues(draws: int) -> None:
     for k in (3, 10):
         rng = np.random.default_rng(k)
         logs = log_softmax(rng.gumbel(0.0, 1.6, (CELLS, k)), axis=1)
+        logs = logs[np.argsort(logs.max(axis=1))]  # hard cases first, for seasons
         held_more = MoreClasses(np.append(np.zeros(k), 1.0)[None], np.arange(k))
-        one = np.ones(1, np.int64)
-        table = np.array([[held_more.log_ratios(row[None], np.array([j]), one)[0] for j in range(k)] for row in logs])
+        table = held_more.by_outcome(logs)[:, :, 0]
         cumulated = np.exp(logs).cumsum(axis=1)
 
         def drawn(
@@ -177,8 +237,9 @@ def evalues(draws: int) -> None:
             y = (c[at] < rng.uniform(size=(*at.shape, 1))).sum(axis=-1).clip(max=t.shape[1] - 1)
             return t[at, y]
 
-        print(f"P(e ≥ 20), {k} classes: ", end="")
-        print(_ever(draws, looks, False, drawn, held_more.weights))
+        for seasonal in (False, True):
+            print(f"P(e ≥ 20), {k} classes{', seasonal' if seasonal else ''}: ", end="")
+            print(_ever(draws, looks, seasonal, drawn, held_more.weights), flush=True)
 
 
 def _two(rng: np.random.Generator, at: np.ndarray, none: np.ndarray, more: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -204,7 +265,7 @@ def _ever(
     return float(ever.mean())
 
 
-TABLES = {"evalues": evalues, "alarms": alarms, "delays": delays, "words": words}
+TABLES = {"evalues": evalues, "alarms": alarms, "weekly": weekly, "classes": classes, "delays": delays, "words": words}
 
 
 def run(quick: bool = False) -> dict[str, Any]:

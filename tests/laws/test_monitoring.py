@@ -10,7 +10,7 @@ import pytest
 import veracity as vc
 from veracity.estimate.monitoring.alternatives import TWO, MoreClasses, TwoClasses, log_odds
 from veracity.estimate.monitoring.detector import Detector
-from veracity.estimate.monitoring.reference import Days, fitted
+from veracity.estimate.monitoring.reference import Days, fit_more, fitted
 from veracity.results.monitor import Monitor
 from veracity.results.schema import monitor_schema
 
@@ -80,6 +80,19 @@ def test_every_alternative_is_a_distribution():
             c = np.exp(many.log_null(np.log(row)[None], j))[0]
             ratios = [many.log_ratios(np.log(row)[None], np.array([k]), one)[j] for k in range(4)]
             assert np.allclose(c @ np.exp(ratios), 1.0, atol=1e-12)
+    table = many.by_outcome(np.log(p))
+    for i, k in np.ndindex(5, 4):
+        assert np.allclose(table[i, k], many.log_ratios(np.log(p[[i]]), np.array([k]), one), atol=1e-12)
+
+
+def test_levels_of_more_classes_are_as_uncertain_as_their_frequencies_and_one_for_all_is_no_error():
+    rng = np.random.default_rng(0)
+    p = np.full((3000, 3), 1 / 3) * np.exp(rng.normal(0, 0.01, (3000, 3)))
+    p /= p.sum(axis=1, keepdims=True)
+    _, covariance = fit_more(np.log(p), rng.integers(0, 3, 3000), np.ones(3000))
+    assert np.allclose(covariance[:3, :3].sum(axis=0), 0.0, atol=1e-9)
+    # the log-odds of a class against the mean of all have the variance (k − 1)/n
+    assert np.allclose(np.diag(covariance)[:3], 2 / 3000, rtol=0.05)
 
 
 def test_sums_of_days_and_of_parts_add():

@@ -85,9 +85,7 @@ def _ratios_by_outcome(alternatives: Alternatives, rows: Floats) -> Floats:
     if isinstance(alternatives, TwoClasses):
         none, more = alternatives.ratios(rows)
         return np.stack([none, none + more], axis=1).reshape(2 * len(rows), -1)
-    k, one = rows.shape[1], np.ones(1, np.int64)
-    each = [alternatives.log_ratios(row[None], np.array([j]), one) for row in rows for j in range(k)]
-    return np.array(each).reshape(len(each), -1)
+    return alternatives.by_outcome(rows).reshape(rows.size, -1)
 
 
 def _shares(alternatives: Alternatives, rows: Floats, what: str, size: float) -> Floats:

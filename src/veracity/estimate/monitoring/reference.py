@@ -186,7 +186,8 @@ def fit_more(x: Floats, y: Ints, count: Floats) -> tuple[Floats, Floats]:
     bend[:k, k] = bend[k, :k] = lean.sum(axis=0)
     bend[k, k] = float(np.einsum("ij,ij->", lean, x))
     theta: Floats = np.append(found.intercepts, found.slope)
-    return theta, np.asarray(np.linalg.inv(bend + RIDGE * np.eye(k + 1)))
+    same = np.append(np.full(k, 1.0 / np.sqrt(k)), 0.0)  # one constant for all classes changes nothing: it has no error
+    return theta, np.asarray(np.linalg.inv(bend + RIDGE * np.eye(k + 1)) - np.outer(same, same) / RIDGE)
 
 
 def _around(theta: Floats, covariance: Floats, frequent: Ints, radius2: float) -> Floats:
