@@ -116,6 +116,22 @@ def test_a_known_miscalibration_of_the_reference_does_not_alarm_but_that_of_the_
     assert "over-confident" in alone.change.words
 
 
+def test_a_change_of_slope_alone_is_told_by_what_the_outcome_was_given(reference):
+    rng, time = np.random.default_rng(15), days(30, 100)
+    p = rng.beta(0.8, 1.6, len(time)).clip(1e-4, 1 - 1e-4)
+    x = np.log(p / (1 - p))
+    happened = 1 / (1 + np.exp(-np.where(time < np.datetime64("2026-03-12"), x, 0.4 * x - 0.3)))
+    made = vc.monitor((rng.uniform(size=len(p)) < happened).astype(int), p, time=time)
+    change, late = made.record.change, time >= np.datetime64(made.record.change.since)
+    assert change.words == ("over-confident",)
+    assert change.typical
+    assert change.expected == pytest.approx(np.exp(np.mean((p * np.log(p) + (1 - p) * np.log(1 - p))[late])), rel=1e-9)
+    assert change.observed < change.expected
+    assert "over-confident: the outcome was to be given 6" in made.to_markdown()
+    calm = vc.monitor(*draw(rng, time), time=time)
+    assert "% predicted, " in calm.to_markdown()
+
+
 def test_the_reference_may_be_an_assessment_a_tally_or_the_cases(reference):
     rng, time = np.random.default_rng(6), days(10)
     y, p = draw(rng, time)

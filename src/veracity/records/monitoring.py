@@ -61,6 +61,7 @@ class Change(Section):
     """What changed, and since when; shares as in a window, over all updates since then.
 
     words  those that most of the evidence supports; empty where none does
+    typical  expected and observed are typical probabilities of the outcome, e to the −log loss: of a slope alone
     class_name  of more classes: the one whose level changed
     """
 
@@ -71,6 +72,7 @@ class Change(Section):
     expected: float
     observed: float
     class_name: str | None = None
+    typical: bool = False
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def _windows(result: Monitor, most: int | None) -> Table:
         rows.append((*cells, monitoring.evidence(w.evidence)))
     heads = (
         "cases",
-        "expected",
+        monitoring.expected_as(record),
         "observed",
         "z",
         ("log loss", 2),

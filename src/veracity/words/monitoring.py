@@ -44,8 +44,8 @@ def headline(record: MonitorRecord) -> Said:
     words = listing(change.words) or MISCALIBRATED
     about = f" for {change.class_name}" if change.class_name is not None else ""
     expected, observed = two_percents(change.expected, change.observed)
-    verb = "predicted" if record.reference is None else "expected"
-    if len(record.classes) > 2 and change.class_name is None:
+    verb = expected_as(record)
+    if change.typical:
         shares = f"the outcome was to be given {expected} typically, and was given {observed}"
     else:
         shares = f"{expected} {verb}, {observed} observed"
@@ -58,6 +58,11 @@ def headline(record: MonitorRecord) -> Said:
     return Said(BAD, "Alarm", text)
 
 
+def expected_as(record: MonitorRecord) -> str:
+    """Return what the expected share of the event is: that of the forecasts themselves, or by the reference."""
+    return "predicted" if record.reference is None and len(record.classes) == 2 else "expected"
+
+
 def first_alarm(alarms: Sequence[Alarm], change: Change) -> Alarm:
     """Return the first alarm that the change gave; evidence may fall below its line for a day or two."""
     return next((alarm for alarm in alarms if alarm.start >= change.since), alarms[-1])
@@ -68,7 +73,8 @@ def _without_alarm(record: MonitorRecord) -> Said:
     expected = sum(w.expected * w.n for w in record.windows) / total
     observed = sum(w.observed * w.n for w in record.windows) / total
     days = count(record.number, record.updates)
-    shares = "{} expected, {} observed".format(*two_percents(expected, observed))
+    before, after = two_percents(expected, observed)
+    shares = f"{before} {expected_as(record)}, {after} observed"
     span = f"{days} ({day_of(record, record.start)} to {day_of(record, record.end)}, {count(total, 'case')})"
     if len(record.classes) > 2:
         shares = f"the evidence is {evidence(record.evidence)}, the line {evidence(record.threshold)}"

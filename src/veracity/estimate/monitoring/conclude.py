@@ -14,7 +14,7 @@ from veracity.estimate.monitoring.watch import MONDAY, State, Update
 from veracity.formulas.intervals import quantile
 from veracity.records import findings_of_results as of_results
 from veracity.records.findings import Finding
-from veracity.records.monitoring import WEEK, Alarm, Change, MonitorRecord, MonitorWindow, NullMap
+from veracity.records.monitoring import OVER, UNDER, WEEK, Alarm, Change, MonitorRecord, MonitorWindow, NullMap
 from veracity.types import Array
 
 FEWEST = 10  # of either outcome in a window with a slope
@@ -139,7 +139,10 @@ def _change(state: State) -> Change:
     began, words, changed = state.detector.explanation(state.alternatives)
     part = state.history[began:]
     n = sum(update.n for update in part)
-    expected, observed = (_mean(state, part, name) for name in ("expected", "observed"))
+    typical = changed is None and (len(state.classes) > 2 or (bool(words) and set(words) <= {OVER, UNDER}))
+    means = ("expected_log_loss", "log_loss") if typical else ("expected", "observed")
+    sums = [sum(getattr(update, mean) for update in part) / n for mean in means]
+    expected, observed = (math.exp(-x) for x in sums) if typical else sums
     name = None
     if changed is not None:
         held: Array = state.alternatives.frequent  # type: ignore[union-attr]
@@ -147,7 +150,7 @@ def _change(state: State) -> Change:
         expected, observed = (float(x) / n for x in np.sum([update.by_class[:, place] for update in part], axis=0))
         name = state.classes[changed]
     until = moment(state, state.history[began - 1].key, end=True) if began else None
-    return Change(moment(state, state.history[began].key), until, words, n, expected, observed, name)
+    return Change(moment(state, state.history[began].key), until, words, n, expected, observed, name, typical)
 
 
 def _findings(state: State) -> tuple[Finding, ...]:
