@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity import calibrators
-from veracity.estimate.loss.losses import AUTO, BOTH_INFINITE, SAME_ROWS, chain, chance_of_adjustment, row_mean
+from veracity.estimate.loss.losses import AUTO, BOTH_INFINITE, SAME_ROWS, chain, chance_of_adjustment, refined, row_mean
 from veracity.estimate.loss.recalibration import Recalibration, Rule, fit_rows, repeated, select
 from veracity.formulas.chain import NAMES as TERMS
 from veracity.formulas.chain import Chain
@@ -97,7 +97,7 @@ def decomposed_profile(
         terms = _corrected(steps, rule)
         loss = part.mean(part.scores(rule, "S"))[0]  # type: ignore[arg-type]
         adjustment, start = (None, start) if few is None else _adjustment_loss(few, rule, r, start)
-        calibration = max(part.gain(rule)[0], 0.0)
+        calibration = refined(part, rule, loss).calibration
         adjustment = None if adjustment is None else min(adjustment, calibration)  # from fewer rows
         terms |= {
             "adjustment": adjustment,

@@ -15,7 +15,7 @@ from veracity import calibrators
 from veracity.estimate.loss.folds import blocks
 from veracity.estimate.loss.ideal import Ideal
 from veracity.estimate.loss.ideal import ideal as ideal_of
-from veracity.estimate.loss.recalibration import COHERENT_ENTRIES, Recalibration, Rule, fit_rows
+from veracity.estimate.loss.recalibration import COHERENT_ENTRIES, PRIOR, Recalibration, Rule, fit_rows
 from veracity.estimate.means.scores import FEW_MISSES
 from veracity.formulas.chain import PAIRS, Chain, power_of
 from veracity.formulas.differences import normal_cluster_error
@@ -101,8 +101,9 @@ def _crossfitted(
     judged = found if soft is None else soft
     whole = _mean(found, rule, "S", level) if score is None else score
     left = refined(found, rule, float(whole))
-    values = _adjustment_losses(judged, rule, left, whole, level)
-    (raw, error), al, cl, rl = left.pool, left.adjustment, left.calibration, left.loss
+    (raw, error), cl, rl = left.pool, left.calibration, left.loss
+    values = _adjustment_losses(judged, rule, cl, whole, level)
+    al = float(values["AL"])
     reach = quantile(level) * error
     low = 0.0 if judged.few_misses and np.isfinite(raw) else _end(raw - reach)
     ends = [cl, np.nan_to_num(raw + reach), *([] if judged.exact or upper is None else [upper])]
@@ -122,48 +123,45 @@ def _crossfitted(
 
 @dataclass(frozen=True)
 class Refined:
-    """The loss that is left after recalibration, as it is shown: L − CL, CL at least AL and at least 0.
+    """The loss that is left after recalibration, as it is shown: L − CL, CL at least 0.
 
-    pool, adjusted  mean gain of C and of A with its standard error, as they are; NaN without stage A
-    adjustment, calibration, loss  AL, CL and RL as shown
-    stage           whose forecasts have that loss: C, or A where it gains more, or S where neither gains
+    pool               mean gain of C with its standard error, as it is
+    calibration, loss  CL and RL as shown
+    stage              whose forecasts have that loss: C, or the prior correction where it gains more, or S where
+                       neither gains
     """
 
     pool: tuple[float, float]
-    adjusted: tuple[float, float]
-    adjustment: float
     calibration: float
     loss: float
     stage: str
 
 
-def refined(found: Recalibration, rule: Rule, whole: float, *, adjusted: bool = True) -> Refined:
-    """Return what a recalibration leaves of the loss `whole` of all cases; `adjusted`: where A may be C."""
+def refined(found: Recalibration, rule: Rule, whole: float) -> Refined:
+    """Return what a recalibration leaves of the loss `whole` of all cases; its maps are the same at every r."""
     rule = rule_of(rule)
     judged = found if found.with_ideal is None else found.with_ideal
-    pool, by_prior = judged.gain(rule), judged.gain(rule, "A") if adjusted else (np.nan, np.nan)
-    al = 0.0 if np.isnan(by_prior[0]) else max(by_prior[0], 0.0)
-    cl = max(pool[0], al, 0.0)
+    pool, prior = judged.gain(rule), judged.gain(rule, PRIOR)[0] if judged.corrects_prior else 0.0
+    cl = max(pool[0], prior, 0.0)
     if np.isfinite(whole) and np.isfinite(cl):
-        stage = "C" if cl == pool[0] else "A" if cl == al > 0.0 else "S"
-        return Refined(pool, by_prior, al, cl, whole - cl, stage)
+        return Refined(pool, cl, whole - cl, "C" if cl == pool[0] else PRIOR if cl == prior > 0.0 else "S")
     after, _ = found.mean(found.scores(rule, "C"))  # type: ignore[arg-type]
-    return Refined(pool, by_prior, al, np.inf, after, "C")
+    return Refined(pool, np.inf, after, "C")
 
 
 def _adjustment_losses(
-    judged: Recalibration, rule: ScoringRule, left: Refined, whole: Reading, level: float
+    judged: Recalibration, rule: ScoringRule, cl: float, whole: Reading, level: float
 ) -> dict[str, Any]:
-    """Return the readings of the adjustment loss and of the loss after adjustment, or why there are none."""
-    raw, error = left.adjusted
+    """Return the readings of the adjustment loss, at most `cl`, and of the loss after it, or why there are none."""
+    raw, error = judged.gain(rule, "A")
     if np.isnan(raw):
         too_many = rule.key not in ("log", "brier") and judged.rows.k > 100
         reason = unknown(judged.why_not_adjusted or (MANY_FOR_R if too_many else RULES_OUT))
         return {"AL": reason, "PL": reason, "raw": {}}
-    al, reach = left.adjustment, quantile(level) * error
+    al, reach = min(max(raw, 0.0), cl), quantile(level) * error
     few = fit_rows(forecast_hashes(judged.rows), judged.rows.k, COHERENT_ENTRIES)
     fitted = chance_of_adjustment(judged.part(few).rows, power_of(rule), len(judged.fitted))
-    low, high = _end(raw - reach), _end(max(raw, 0.0) + reach + fitted)
+    low, high = _end(min(raw - reach, al)), _end(max(raw, 0.0) + reach + fitted)
     why_not = FEW_MISSES if judged.few_misses and np.isfinite(raw) else ZERO_OUTCOME
     reading = Reading(al, low, high, PAIRED, None if low is not None else why_not)
     return {"AL": reading, "PL": _difference(whole, al, judged), "raw": {"AL": raw, "AL_error": error}}

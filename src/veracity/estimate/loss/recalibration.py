@@ -36,6 +36,7 @@ MANY_CLASSES = 100  # beyond, only maps of few numbers
 ROWS_PER_NUMBER = 20  # a map with more numbers than rows / 20 is not tried
 REPEATED = 10  # cases of a distinct forecast, times classes, from which its own frequencies can be counted
 
+PRIOR = "multiplicative"  # the prior correction: stage A of the log loss
 NUMBERS: dict[str, Callable[[int], int]] = {  # how many numbers a map of k classes has
     "identity": lambda k: 0,
     "prior": lambda k: 0,  # always in the pool: it keeps probabilities above 0
@@ -122,6 +123,8 @@ class Recalibration:
 
     def mapped(self, fold: int, p: Array, stage: str, rule: Rule = "log") -> Array:
         """Return rows as stage A or C that was fitted without the fold."""
+        if stage in self.members:
+            return self.fitted[fold][self.members.index(stage)](p)
         return self._pooled(fold, p) if stage == "C" else self._adjustments(rule_of(rule))[fold](p)
 
     def part(self, chosen: Array | None) -> Recalibration:
@@ -169,12 +172,17 @@ class Recalibration:
     @property
     def why_not_adjusted(self) -> str | None:
         """Why no adjustment to the class frequencies is tried, if none is."""
-        if "multiplicative" in self.exclude:
+        if PRIOR in self.exclude:
             return NO_FREQUENCIES
-        needed = ROWS_PER_NUMBER * NUMBERS["multiplicative"](self.rows.k)
+        needed = ROWS_PER_NUMBER * NUMBERS[PRIOR](self.rows.k)
         if needed > calibrators.effective_rows(self.rows):
             return f"too few cases for the frequencies of {self.rows.k:,} classes (from {needed:,})"
         return None
+
+    @property
+    def corrects_prior(self) -> bool:
+        """Whether the prior correction, stage A of the log loss, is one of the maps and has cases enough."""
+        return PRIOR in self.members and self.why_not_adjusted is None
 
     def adjusted(self, rule: Rule) -> Array | None:
         """Return (entries, k) rows with the class frequencies of the other folds, coherent with the rule: stage A.

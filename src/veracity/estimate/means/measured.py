@@ -4,7 +4,7 @@
 
 RL_r the refinement loss that the losses show, so that measured × divergence = reported says refinement + calibration
 = loss. In rows measured_r^r is the mean of 1 − r·score_r(C, y) = (1 + r) C_y^r − r Σ_j C_j^{1+r}, which gives the
-interval; C is the cross-fitted recalibration, or A or S where these lose less.
+interval; C is the cross-fitted recalibration, or the prior correction or S where these lose less.
 """
 
 from __future__ import annotations
@@ -88,15 +88,14 @@ class Measured:
     found: Recalibration
     steps: Chain | None = None
 
-    def refined(self, r: float, *, adjusted: bool = True) -> Refined:
+    def refined(self, r: float) -> Refined:
         """Return the loss that is left at r, as the losses show it."""
-        if (r, adjusted) not in self._left:
-            whole = score_of_all(self.tally, self.found, r)
-            self._left[r, adjusted] = refined(self.found, r, whole, adjusted=adjusted)
-        return self._left[r, adjusted]
+        if r not in self._left:
+            self._left[r] = refined(self.found, r, score_of_all(self.tally, self.found, r))
+        return self._left[r]
 
     @cached_property
-    def _left(self) -> dict[tuple[float, bool], Refined]:
+    def _left(self) -> dict[float, Refined]:
         """What `refined` returned: levels of groups ask again."""
         return {}
 
@@ -108,18 +107,14 @@ class Measured:
     def _named(self) -> dict[float, Reading]:
         return {r: self._at(r) for r in MEANS.values()}
 
-    def _at(self, r: float, beyond: float | None = None) -> Reading:
-        """Return the mean at r; `beyond` is what the adjustment to class frequencies gains more than the pool.
-
-        Where that is given, the adjustment is not fitted at r.
-        """
+    def _at(self, r: float) -> Reading:
         if not r > -1.0:
             return unknown(NOT_PROPER)
         if self.steps is not None:
             value = mean_of_score(self.steps.loss(r, "C", "Y"), r)
             return undefined(WORSE) if math.isnan(value) else Reading(value, method=BY_MAP, reason=SAME_ROWS)
-        left = self.refined(r, adjusted=beyond is None)
-        value = mean_of_score(left.loss - (beyond or 0.0), r)
+        left = self.refined(r)
+        value = mean_of_score(left.loss, r)
         if math.isnan(value):
             return undefined(WORSE)
         scores = self.found.scores(r, left.stage)
@@ -144,25 +139,11 @@ class Measured:
 
     @cached_property
     def along(self) -> tuple[Floats, Floats, Floats]:
-        """(R,) the means along the profile and the ends of their intervals; NaN without.
-
-        Where A gains more than the pool, C is A. Its fit costs too much at every r: what it gains more is that of the
-        three means, between them in proportion.
-        """
-        known = sorted(self._named)
-        more = np.interp(R, known, [self._beyond_pool(r) for r in known]).tolist()
-        held = zip(R.tolist(), more, strict=True)
-        readings = [self._named[r] if r in self._named else self._at(r, beyond) for r, beyond in held]
+        """(R,) the means along the profile and the ends of their intervals; NaN without."""
+        readings = [self.at(r) for r in R.tolist()]
         ends = [[np.nan if end is None else end for end in (one.low, one.high)] for one in readings]
         low, high = np.array(ends).T
         return np.array([float(one) for one in readings]), low, high
-
-    def _beyond_pool(self, r: float) -> float:
-        """Return what A gains more than the pool at r, where it is C."""
-        if self.steps is not None:
-            return 0.0
-        left = self.refined(r)
-        return left.calibration - max(left.pool[0], 0.0) if left.stage == "A" else 0.0
 
     def divergence(self, calibration: Reading) -> Means:
         """Return reported ÷ measured, forecasts without a minimum probability; `calibration` is CL of the log score.
