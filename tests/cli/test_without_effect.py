@@ -64,7 +64,8 @@ LAYOUTS = {
     f"{EVENT} --absent nan": "event.csv: --absent nan has no effect: each row has one probability.\n"
     "  leave --absent nan out",
     f"{BOTH} --model site": "event.csv: --model site has no effect: one model per column.\n  leave --model site out",
-    "wide.csv --positive z": "wide.csv: --positive z has no effect: there are 3 classes.\n  leave --positive z out",
+    "wide.csv --positive z": "wide.csv: --positive z has no effect: there are 3 classes.\n"
+    "  decide about one class:  --positive a",
     "wide.csv --versus-rest b --positive b": "wide.csv: --positive b has no effect: classes are put together as the "
     "event.\n  leave --positive b out",
     "wide.csv --versus-rest b --order c,b,a": "wide.csv: --order c,b,a has no effect: classes are put together as the "

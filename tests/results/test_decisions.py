@@ -207,7 +207,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "threshold: 10 is outside (0, 1)\n  give probabilities: 0.1 for",
     ),
     "zero": (lambda: vc.assess(Y, P, threshold=[0.1, 0]), "threshold: 0 is outside (0, 1)"),
-    "word": (lambda: vc.assess(Y, P, threshold="low"), "threshold: 'low' is not a number"),
+    "word": (lambda: vc.assess(Y, P, threshold="low"), "threshold: 'low' is not a number\n  write 0.1,0.2"),
+    "word of a cost": (
+        lambda: vc.assess(Y, P, costs="false_alarm=1,miss=x"),
+        "costs: 'x' is not a number\n  write false",
+    ),
     "prior of 5": (lambda: vc.assess(Y, P).at_prior({"event": 5}), "prior: event=5 is outside (0, 1)"),
     "no class": (lambda: vc.assess(Y, P).at_prior({"rain": 0.1}), "prior: no class 'rain'; there are 0, 1"),
     "sum": (
@@ -247,6 +251,15 @@ def test_what_cannot_be_decided_is_refused_with_its_remedy(name: str) -> None:
     with pytest.raises(ValueError) as refused:
         call()
     assert str(refused.value).startswith(said)
+
+
+def test_an_event_of_a_frame_that_is_no_class_is_answered_with_one_that_is() -> None:
+    frame = pd.DataFrame({"y": Y3, **{f"p_{k}": THREE[:, k] for k in range(3)}})
+    with pytest.raises(
+        ValueError, match=r"has no effect: there are 3 classes\.\n  decide about one class:  positive=.0"
+    ):
+        vc.assess(frame, positive="7", threshold=0.3)
+    assert vc.assess(frame, positive="0", threshold=0.3).decisions.event == "0"
 
 
 def test_more_than_two_classes_decide_about_the_one_that_is_named() -> None:

@@ -50,7 +50,7 @@ def _effects(columns: Columns, found: Layout) -> list[tuple[str, bool, str, dict
     models = "one model per column" if len(found.models) > 1 else f"the layout {found.layout} has no column of models"
 
     pick = {"if it is the confidence in a pick": {"layout": "top"}}
-    last = {"put the event last": {"order": classes[::-1]}} if k == 2 and positive == classes[0] else {}
+    last = _other_event(classes, positive) if classes and not found.stacked and not options.versus_rest else {}
     first = {"choose the event": {"positive": order[-1]}} if k == 2 and set(order) == set(classes) else {}
     decided = k > 2 and positive in classes and not found.stacked  # the class that decisions are about
     chosen = decided or (k == 2 and classes[-1] == positive)
@@ -72,3 +72,10 @@ def _effects(columns: Columns, found: Layout) -> list[tuple[str, bool, str, dict
         ("model", options.model in ("none", found.model_column), models, {}),
         ("no_header", any(c.startswith("column ") for c in columns.table.columns), "the columns have names", {}),
     ]
+
+
+def _other_event(classes: tuple[str, ...], positive: str | None) -> dict[str, dict[str, Any]]:
+    """Return what may be meant by an event that is none: of two classes the first, of more a class that is none."""
+    if len(classes) == 2:
+        return {"put the event last": {"order": classes[::-1]}} if positive == classes[0] else {}
+    return {} if positive in classes else {"decide about one class": {"positive": classes[0]}}

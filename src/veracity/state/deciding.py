@@ -30,7 +30,7 @@ def take_thresholds(option: Option, value: Any) -> tuple[float, ...]:
     """Return probabilities to act from, rising, from numbers or a comma list."""
     found = []
     for item in _items(value):
-        x = _number(option, item)
+        x = _number(option, item, "0.1,0.2")
         if not 0.0 < x < 1.0:
             percent = f"{x / 100.0:g} for {x:g} %" if 1.0 <= x < 100.0 else "such as 0.1,0.2"
             raise OptionError(option.name, f"{x:g} is outside (0, 1)\n  give probabilities: {percent}")
@@ -123,19 +123,19 @@ def _items(value: Any) -> list[Any]:
     return list(value) if hasattr(value, "__iter__") else [value]
 
 
-def _number(option: Option, value: Any) -> float:
+def _number(option: Option, value: Any, example: str) -> float:
     try:
         if isinstance(value, (bool, bytes)):
             raise TypeError
         return float(value)
     except (TypeError, ValueError):
-        raise OptionError(option.name, f"{str(value).strip()!r:.40} is not a number") from None
+        raise OptionError(option.name, f"{str(value).strip()!r:.40} is not a number\n  write {example}") from None
 
 
 def _named(option: Option, value: Any, example: str) -> dict[str, float]:
     """Return numbers by name, from a mapping or from NAME=NUMBER,…"""
     if isinstance(value, Mapping):
-        return {canonical(name): _number(option, x) for name, x in value.items()}
+        return {canonical(name): _number(option, x, example) for name, x in value.items()}
     found: dict[str, float] = {}
     for item in _items(value):
         name, equals, x = str(item).rpartition("=")
@@ -143,5 +143,5 @@ def _named(option: Option, value: Any, example: str) -> dict[str, float]:
             raise OptionError(option.name, f"{str(item).strip()!r:.40} is not NAME=NUMBER\n  write {example}")
         if canonical(name) in found:
             raise OptionError(option.name, f"{canonical(name)} is given twice\n  write {example}")
-        found[canonical(name)] = _number(option, x)
+        found[canonical(name)] = _number(option, x, example)
     return found
