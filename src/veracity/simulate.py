@@ -220,7 +220,7 @@ class OwnSource:
         for name, kappa in (("kappa", self.kappa), ("model_kappa", self._kappa)):
             if not -1.0 / self.dimension < kappa < math.inf:
                 least = f"{-1.0 / self.dimension:.4g}"
-                what = f"{name}: {kappa:g} has no density in {self.dimension} dimensions"
+                what = f"{name}: {kappa:g} has no density in {self.dimension} dimension{'s' * (self.dimension > 1)}"
                 raise ValueError(f"{what}\n  give a number above {least}")
         if self.training is None:
             return

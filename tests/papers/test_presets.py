@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import veracity as vc
@@ -135,6 +136,32 @@ def test_terminal_report_and_document_hold_the_numbers_of_the_paper_by_its_name(
         assert f"published in {preset}" in text
         assert f"Spread ratio (N17, CQ) {found.spread_ratio:.2f}" in text
         assert f"{found.measured.robustness:.2f}" in text
+
+
+@pytest.mark.parametrize("floor", ["0", "0.02"])
+def test_the_whole_procedure_is_printed_with_a_floor_of_ones_own(
+    file: Path, floor: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Own NumPy: reported means of max(p of the outcome, γ), and their ratios to the measured ones."""
+    command = ["assess", str(file), "--label", "y", "--positive-proba", "p", "--preset", "CQ", "--floor", floor]
+    assert run([*command, "--json", "-"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    frame = pl.read_csv(file)
+    y, p = frame["y"].to_numpy(), frame["p"].to_numpy()
+    realised = np.maximum(np.where(y == y.max(), p, 1.0 - p), float(floor))
+    means = {"geometric_accuracy": np.exp(np.log(realised).mean()), "decisiveness": realised.mean()}
+    means |= {"robustness": (realised ** (-2 / 3)).mean() ** -1.5}
+    assert run([*command, "--details"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    start = next(i for i, line in enumerate(lines) if "By the procedure of CQ" in line)
+    printed = {" ".join(line.split()[:1]): line for line in lines[start + 1 : start + 4]}
+    for (name, mean), word in zip(means.items(), ("typical", "average", "pessimistic"), strict=True):
+        measured, ratio = (document["papers"]["CQ"][side][name]["value"] for side in ("measured", "divergence"))
+        assert document["reported"][name]["value"] == pytest.approx(mean, abs=1e-9)
+        assert ratio == pytest.approx(mean / measured, abs=1e-9)
+        for value in (mean, measured, ratio):
+            assert f"{value:.3f}" in printed[word] or f"{value:.2f}" in printed[word]
+    assert f"γ = {floor}." in " ".join(" ".join(lines).split())
 
 
 @pytest.mark.parametrize("picture", ["model_versus_source", "confidence_histogram"])

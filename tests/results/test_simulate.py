@@ -199,6 +199,7 @@ def test_own_parameters_are_written_with_their_ideal(tmp_path, capsys):
             {"kappa": -0.5, "dimension": 2},
             "kappa: -0.5 has no density in 2 dimensions\n  give a number above -0.5",
         ),
+        ("n17", {"kappa": -2.0}, "kappa: -2 has no density in 1 dimension\n  give a number above -1"),
         ("n17", {"kappa": 0.5, "training": 25}, "kappa: 0.5 is without covariance"),
         ("n17", {"kappa": 0.1, "dimension": 5, "training": 6}, "training: 6 points have no covariance of 5 dimensions"),
         ("n17", {"kappa": 0.1, "mean": 1.0, "training": 25}, "training: mean and variance are estimated from it"),

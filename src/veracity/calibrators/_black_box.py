@@ -10,7 +10,7 @@ from veracity.records import findings_of_results as of_results
 from veracity.types import Array
 
 SINGULAR = 1e-9  # of the largest singular value: below it float64 cannot tell classes apart
-SAME = 0.9  # of the largest entry of the direction that cannot be seen: the classes that are named
+SAME = 0.8  # of the largest part in the directions that cannot be seen: the classes that are named
 
 
 def by_outcome(rows: Array, outcomes: Array, shares: Array) -> Array:
@@ -46,8 +46,9 @@ def black_box(
             "or the target itself"
         )
     _, values, directions = np.linalg.svd(joint / before)
-    if not values[-1] > SINGULAR * values[0]:
-        unseen = np.abs(directions[-1])
+    seen = values > SINGULAR * values[0]
+    if not seen.all():
+        unseen = np.sqrt((directions[~seen] ** 2).sum(axis=0))
         names = ", ".join(str(c) for c, part in zip(classes, unseen, strict=True) if part > SAME * unseen.max())
         raise ValueError(
             f"bbse: the confusion matrix of the reference is singular: its mean forecasts do not tell {names} apart; "

@@ -27,7 +27,7 @@ def generalized_mean_of(density: Any, r: float, *, support: tuple[float, float] 
     >>> generalized_mean_of(math.cos, 0, support=(0, 1))
     Traceback (most recent call last):
         ...
-    ValueError: density: its integral over (0, 1) is 0.841471, not 1
+    ValueError: density: its integral over (0, 1) is 0.841470985, not 1
       give the density divided by it, or its whole support
     """
     power = float(domain.power("r", r))
@@ -37,7 +37,7 @@ def generalized_mean_of(density: Any, r: float, *, support: tuple[float, float] 
     total = _integral(f, low, high)
     if not abs(total - 1.0) <= WHOLE:
         raise ValueError(
-            f"density: its integral over ({low:g}, {high:g}) is {total:.6g}, not 1\n"
+            f"density: its integral over ({low:g}, {high:g}) is {total:.9g}, not 1\n"
             "  give the density divided by it, or its whole support"
         )
     if power == 0.0:
@@ -50,7 +50,10 @@ def _function(density: Any, support: tuple[float, float] | None) -> tuple[Callab
     """Return the density as a function of one number, and the ends of its support."""
     pdf = getattr(density, "pdf", density)
     if not callable(pdf):
-        raise ValueError(f"density: a {type(density).__name__} is neither a function nor a frozen distribution")
+        raise ValueError(
+            f"density: a {type(density).__name__} is neither a function nor a frozen distribution\n"
+            "  give a function with its support, or a continuous distribution such as scipy.stats.norm(0, 1)"
+        )
     if support is None:
         if pdf is density:
             raise ValueError("support: a function does not tell where it is positive\n  give support=(low, high)")
@@ -62,7 +65,9 @@ def _function(density: Any, support: tuple[float, float] | None) -> tuple[Callab
     def f(x: float) -> float:
         value = float(pdf(x))
         if not value >= 0.0:
-            raise ValueError(f"density: {value:g} at x = {x:g}\n  a density is nowhere negative")
+            raise ValueError(
+                f"density: {value:g} at x = {x:g}\n  give one that is a number from 0 on all over its support"
+            )
         return value
 
     return f, low, high

@@ -20,7 +20,7 @@ def tables(a: Assessment) -> Iterator[Table]:
     yield from at_r(a)
     if a.papers.asked is not None:
         paper, found = a.papers.asked
-        notes = [words.PUBLISHED.format(paper=paper), *spread_ratio(found.spread_ratio)]
+        notes = [words.PUBLISHED.format(paper=paper, floor=f"{a.floor:g}"), *spread_ratio(found.spread_ratio)]
         yield _measured(a, f"By the procedure of {paper}", found, notes)
     curve = a.papers.curve
     if curve is not None:
@@ -69,10 +69,11 @@ def both_sides(a: Assessment) -> Iterator[Table]:
 def _measured(a: Assessment, title: str, found: CurveMeans | SourceCurve, notes: list[str]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for name in MEANS:
-        measured, ratio = found.measured.reading(name), found.divergence.reading(name)
-        rows.append((Label(MEANS[name]), Value(measured), Interval(measured), Value(ratio), Interval(ratio)))
+        sides = (a.reported.reading(name), found.measured.reading(name), found.divergence.reading(name))
+        rows.append((Label(MEANS[name]), *(cell for one in sides for cell in (Value(one), Interval(one)))))
     level = (words.level(a.level), 1)
-    return table(title, ("measured", level, "reported ÷ measured", level), rows, notes, empty=False)
+    columns = ("reported", level, "measured", level, "reported ÷ measured", level)
+    return table(title, columns, rows, notes, empty=False)
 
 
 def spread_ratio(found: Reading | None) -> list[str]:

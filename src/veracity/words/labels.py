@@ -21,7 +21,10 @@ RULES = {"log": "log loss", "brier": "Brier score"}
 SCORE_OF = {"log": "log_loss", "brier": "brier"}
 GOOD, BAD, ACTION, NOTICE, NEUTRAL, UNKNOWN = "✓", "✗", "→", "!", "·", "?"
 MARK_OF_STATE = {"found": BAD, "slight": NOTICE, "calibrated": GOOD, "none found": GOOD, "too few": UNKNOWN}
-PUBLISHED = "All by the procedure published in {paper}: one curve, without a correction for bins of few cases."
+PUBLISHED = (
+    "All by the procedure published in {paper}: one curve, without a correction for bins of few cases; least "
+    "probability γ = {floor}."
+)
 CURVES = {
     "bins": "bins of equal counts",
     "width": "bins of equal width",
