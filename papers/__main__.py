@@ -42,8 +42,11 @@ def main(
             module(key)
         if readme and set(selected) != set(keys()):
             raise ValueError("--readme lists every paper\n  leave out the KEYS")
+        if readme and (quick or data or outputs):
+            raise ValueError("--readme lists the values of all draws\n  leave out --quick, --data and --outputs")
         folder = _checked(Path(output))
-        options = Options(quick=quick, data=_data(data), outputs=Path(outputs) if outputs else None)
+        found = None if readme else _data(data)  # what the list says does not depend on the folder it is made in
+        options = Options(quick=quick, data=found, outputs=Path(outputs) if outputs else None)
         papers = [_reported(reproduce(key, options)) for key in selected]
     except ValueError as error:
         raise click.UsageError(str(error)) from None

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 GREEN, ORANGE, BROWN, BLUE, RED, MAGENTA = "#009e73", "#e69f00", "#7a4a21", "#0072b2", "#d55e00", "#cc79a7"
-PALETTE = (BLUE, RED, GREEN, MAGENTA, ORANGE, BROWN)
+PALETTE = (BLUE, RED, GREEN, MAGENTA, ORANGE, BROWN, "#56b4e9", "#595959")
 UNIT = alt.Scale(domain=(0, 1), nice=False)
 
 
@@ -45,13 +45,15 @@ def lines(
     legend_columns: int | None = None,
 ) -> Any:
     """Return lines over x in the order of the column `order`; colour and dash name columns."""
-    legend = alt.Legend(columns=legend_columns, labelLimit=0) if legend_columns else alt.Undefined
+    legend = alt.Legend(columns=legend_columns, labelLimit=0, columnPadding=28) if legend_columns else alt.Undefined
     encoding: dict[str, Any] = {
         "x": alt.X(f"{x}:Q", title=x),
         "y": alt.Y(f"{y}:Q", title=y, scale=alt.Scale(domain=y_domain, nice=False) if y_domain else alt.Undefined),
         "order": alt.Order("order:Q"),
     }
     if colour and colour == dash:  # one legend needs one domain
+        if dashes is not None and len(dashes) > len(PALETTE):
+            raise ValueError(f"{len(dashes)} lines: a picture has colours for {len(PALETTE)}; draw several")
         colours = colours or dict(zip(dashes or [], PALETTE, strict=False))
         dashes = list(colours)
     if colour:

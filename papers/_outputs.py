@@ -21,7 +21,7 @@ def load(folder: Path) -> dict[str, Forecasts]:
     `labels` next to it. Values that are no probabilities are taken as logits.
     """
     if not folder.is_dir():
-        raise ValueError(f"--outputs {folder}: no such folder")
+        raise ValueError(f"--outputs {folder}: no such folder\n  give the one with a file for each network")
     found: dict[str, Forecasts] = {}
     for place in [folder, *sorted(p for p in folder.iterdir() if p.is_dir())]:
         files = sorted(p for p in place.iterdir() if p.suffix in ENDINGS)

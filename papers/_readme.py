@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -59,6 +60,8 @@ paper's, and what the agreement is evidence of.
 
 {kinds}
 
+{sentence}
+
 {counts}
 
 For networks of your own, `python -m papers CQ --outputs FOLDER` makes CQ's tables and Figure 1 of them. FOLDER holds
@@ -67,10 +70,19 @@ beside them:
 
 ```
 outputs/
-  alexnet-imagenet/logits.npy      one row for each image, one column for each class
-  alexnet-imagenet/labels.npy
-  densenet-gtsrb.npz               arrays `logits` and `labels`
-python -m papers CQ --outputs outputs -o pages
+  first/logits.npy      one row for each image, one column for each class
+  first/labels.npy
+  second.npz            arrays `logits` and `labels`
+  third.csv             a column of labels, and one for each class
+```
+
+A network that is named as in the paper (`alexnet-gtsrb`, `densenet-imagenet`) is compared with its Table 1. An example
+that runs as it stands, with simulated outputs:
+
+```
+mkdir outputs
+veracity simulate cq-densenet-gtsrb-sharp -n 2000 -o outputs/mine.csv
+python -m papers CQ --quick --outputs outputs -o pages
 ```
 """
 
@@ -78,18 +90,24 @@ python -m papers CQ --outputs outputs -o pages
 def text(papers: Sequence[Paper]) -> str:
     """Return the page."""
     kinds = "\n".join(f"* **{kind}**: {meaning}" for kind, meaning in EVIDENCE.items())
-    lines = [["paper", "numbered items", "of them missing", "quoted numbers and statements", *EVIDENCE]]
-    total = [0] * (3 + len(EVIDENCE))
+    lines = [["paper", "numbered items", "of them missing", "quoted numbers and statements", "rows", *EVIDENCE]]
+    total = [0] * (4 + len(EVIDENCE))
     for paper in papers:
         items = list(_numbered(paper))
         missing = sum(not rows for _, rows in items)
         quoted = list(_quoted(paper))
         tally = Counter(row.evidence for section in paper.sections for row in section.rows)
-        counts = [len(items), missing, len(quoted), *(tally[kind] for kind in EVIDENCE)]
+        counts = [len(items), missing, len(quoted), tally.total(), *(tally[kind] for kind in EVIDENCE)]
         total = [a + b for a, b in zip(total, counts, strict=True)]
         lines.append([paper.key, *map(str, counts)])
     lines.append(["together", *map(str, total)])
-    parts = [HEAD.format(kinds=kinds, counts=_table(lines))]
+    items, missing, quoted, rows, *by_kind = total
+    each = ", ".join(f"{number} {kind}" for number, kind in zip(by_kind, EVIDENCE, strict=True))
+    sentence = (
+        f"{items + quoted - missing} of {items + quoted} items are accounted for ({items} numbered, {quoted} quoted), "
+        f"{missing} missing, by {rows} rows: {each}."
+    )
+    parts = [HEAD.format(kinds=kinds, sentence="\n".join(textwrap.wrap(sentence, 120)), counts=_table(lines))]
     for paper in papers:
         parts += [f"## {paper.key}\n\n{paper.title}\n", _table([COLUMNS, *_lines(paper)]) + "\n"]
     return "\n".join(parts)

@@ -158,8 +158,9 @@ def page(results: Results) -> Page:
     return Page(
         answer=(
             "Look for over- or under-confidence at r = 0; where the fault may sit in one part of the scale, take the "
-            f"maximum over r from −½ to 2 with drawn p-values: it gains up to {100 * gains[best]:.0f} points of power "
-            f"and costs at most {-100 * gains[worst]:.0f}; stay above r = −½."
+            "maximum over r from −½ to 2 with drawn p-values: over the faults tried it gains "
+            f"{100 * average:.1f} points of power on average ({100 * gains[worst]:.0f} to "
+            f"{100 * gains[best]:+.0f}); stay above r = −½."
         ),
         method=(
             "A forecaster who believes p expects Σ p^(1+r) where p_y^r is realised. The difference, summed over cases "

@@ -158,7 +158,7 @@ def page(results: Results) -> Page:
     return Page(
         answer=(
             "Do not read a kind of error (mean, variance, tail, amplitude) from the profile: a classifier of the gaps "
-            f"names it in {percents(best)} of draws from the sources it was trained on, but in at most "
+            f"names it in {percents(best)} of draws from the sources it was trained on, but in "
             f"{percents(held)} when the direction of the error is one that it has not seen; look at the reliability "
             "diagram of each class."
         ),

@@ -240,8 +240,8 @@ def page(results: Results) -> Page:
         answer=(
             "Do not train with negative r to be robust: train with the log loss and fit a temperature on cases held "
             f"back, which raised robustness out of sample by {min(g['mean'] for g in gained):.2f} to "
-            f"{max(g['mean'] for g in gained):.2f} for networks, while r = −2/3 lowered it by up to "
-            f"{-min(lost):.2f}; if training labels may be wrong, try r = ½ or 1 first."
+            f"{max(g['mean'] for g in gained):.2f} for networks (means of the settings tried), while r = −2/3 "
+            f"lowered it by up to {-min(lost):.2f}; if training labels may be wrong, try r = ½ or 1 first."
         ),
         method=(
             "The power loss at r is proper: its least expected value is at the true probabilities for every r > −1, so "

@@ -195,7 +195,36 @@ def test_every_row_says_what_it_is_evidence_of():
     assert set(kinds) | {"fitted"} == set(EVIDENCE)
 
 
-def test_readme_needs_all_papers():
-    ran = run("HB17", "--readme")
+def test_readme_counts_every_item_and_every_row(hb17):
+    """The kept page: its sentence against its own tables, and against rows that are made again."""
+    text = (Path(papers.__file__).parent / "README.md").read_text(encoding="utf-8")
+    sentence = " ".join(text.split())
+    found = re.search(
+        r"(\d+) of (\d+) items are accounted for \((\d+) numbered, (\d+) quoted\), (\d+) missing, by (\d+) rows: "
+        r"(.*?)\.",
+        sentence,
+    )
+    present, items, numbered, quoted, missing, rows = map(int, found.groups()[:6])
+    kinds = {kind: int(number) for number, kind in (part.split(" ", 1) for part in found.group(7).split(", "))}
+    assert (present, missing, list(kinds)) == (items, 0, list(EVIDENCE))
+    assert sum(kinds.values()) == rows
+    assert kinds["open"] == 0
+    lines = [line for line in text.partition("## N17")[2].splitlines() if line.startswith("| ") and "---" not in line]
+    entries = [line for line in lines if not line.startswith("| item |")]
+    assert len(entries) == items == numbered + quoted
+    assert sum(line.startswith("| **") for line in entries) == numbered
+    own = next(line for line in text.splitlines() if line.startswith("| HB17 |"))
+    counts = tally(hb17.sections)
+    cells = [cell.strip() for cell in own.strip("|").split("|")]
+    assert int(cells[4]) == sum(counts.values())
+    assert int(cells[6]) == counts[IDENTITY]
+    assert "## HB17\n" + _readme.text([hb17]).partition("## HB17\n")[2] in text  # nothing is stale
+
+
+@pytest.mark.parametrize(
+    ("option", "remedy"), [("HB17", "leave out the KEYS"), ("--quick", "leave out --quick, --data and --outputs")]
+)
+def test_readme_needs_all_papers_and_all_draws(option, remedy):
+    ran = run(option, "--readme")
     assert ran.exit_code == 2
-    assert "leave out the KEYS" in ran.output
+    assert remedy in ran.output

@@ -49,6 +49,24 @@ def test_a_page_answers_in_one_sentence_and_says_where_it_fails(answered):
         assert len(one.page.fails) >= 2
 
 
+def test_every_line_of_a_picture_has_a_colour(answered):
+    def coloured(node):
+        if isinstance(node, dict):
+            yield from [node["encoding"]["color"]] if "color" in node.get("encoding", {}) else []
+            node = list(node.values())
+        if isinstance(node, list):
+            for part in node:
+                yield from coloured(part)
+
+    for one in answered:
+        for figure in one.page.figures:
+            spec = figure.chart.to_dict()
+            rows = [row for values in spec["datasets"].values() for row in values]
+            for colour in coloured(spec):
+                labels = {row[colour["field"]] for row in rows if colour["field"] in row}
+                assert labels <= set(colour["scale"]["domain"]), one.name
+
+
 @pytest.mark.parametrize("name", questions.NAMES)
 def test_a_short_run_makes_a_page(name):
     result = json.loads(json.dumps(questions.run(name, seed=3, short=True), allow_nan=False))

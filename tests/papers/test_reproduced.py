@@ -1,10 +1,28 @@
 """RP, CQ, HB17 and KF15 reproduced: no number differs without a reason, and the reasons are the known ones."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+import papers
 from papers import Options, _outputs, cq, hb17, kf15, rp
-from papers._rows import AGREES, DIFFERS, DOCUMENTED, IDENTITY, claim, drawn, identity, printed, tally, uncovered
+from papers.__main__ import main
+from papers._rows import (
+    AGREES,
+    DIFFERS,
+    DOCUMENTED,
+    IDENTITY,
+    Section,
+    claim,
+    drawn,
+    identity,
+    printed,
+    tally,
+    uncovered,
+)
+from veracity.cli import run as veracity_command
 from veracity.simulate import simulate
 
 
@@ -145,6 +163,24 @@ def test_cq_metrics_are_equal_for_every_way_to_store_outputs(tmp_path):
     empty.mkdir()
     with pytest.raises(ValueError, match="no file ends in"):
         _outputs.load(empty)
+
+
+def test_the_example_of_own_networks_runs(tmp_path, monkeypatch):
+    """The commands of papers/README.md, with fewer rows."""
+    lines = (Path(papers.__file__).parent / "README.md").read_text(encoding="utf-8").splitlines()
+    drawn = next(line for line in lines if line.startswith("veracity simulate cq-")).split()[1:]
+    shown = next(line for line in lines if line.startswith("python -m papers CQ")).split()[3:]
+    drawn[drawn.index("-n") + 1] = "300"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "outputs").mkdir()
+    assert veracity_command(drawn) == 0
+    monkeypatch.setattr(cq, "_simulated", lambda options: iter(()))  # the rest of the paper has its own tests
+    monkeypatch.setattr(cq._readings, "section", lambda options: Section("Table 1"))
+    ran = CliRunner().invoke(main, shown)
+    assert ran.exit_code == 0
+    rows = (tmp_path / "pages" / "rows.csv").read_text()
+    assert '"mine: robustness, reported / measured"' in rows
+    assert '"mine, γ = 0"' in rows
 
 
 def test_a_row_agrees_only_within_its_tolerance():

@@ -13,7 +13,7 @@ from veracity.words import number
 
 OF, ORDER, TITLE = "table", 40, "Scores as gaps"
 ROOM, LINE = 0.12, 0.045  # of the height: below the curve, of a line of text
-BESIDE = 50  # px between the picture and its axis, for the heights of the tangents
+BESIDE = 56  # px between the picture and its axis, for the heights of the tangents
 VARIANTS = {"_log": {"rule": "log"}, "_half_brier": {"rule": "half_brier"}, "_prior": {"rule": "log", "at": "prior"}}
 RULES = {"log": "log loss", "half_brier": "half Brier score", "brier": "Brier score"}
 COLUMNS = {
