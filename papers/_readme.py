@@ -101,11 +101,11 @@ def text(papers: Sequence[Paper]) -> str:
         total = [a + b for a, b in zip(total, counts, strict=True)]
         lines.append([paper.key, *map(str, counts)])
     lines.append(["together", *map(str, total)])
-    items, missing, quoted, rows, *by_kind = total
+    numbered, missed, quotes, rows, *by_kind = total
     each = ", ".join(f"{number} {kind}" for number, kind in zip(by_kind, EVIDENCE, strict=True))
     sentence = (
-        f"{items + quoted - missing} of {items + quoted} items are accounted for ({items} numbered, {quoted} quoted), "
-        f"{missing} missing, by {rows} rows: {each}."
+        f"{numbered + quotes - missed} of {numbered + quotes} items are accounted for ({numbered} numbered, {quotes} "
+        f"quoted), {missed} missing, by {rows} rows: {each}."
     )
     parts = [HEAD.format(kinds=kinds, sentence="\n".join(textwrap.wrap(sentence, 120)), counts=_table(lines))]
     for paper in papers:

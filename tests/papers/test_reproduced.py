@@ -176,6 +176,7 @@ def test_the_example_of_own_networks_runs(tmp_path, monkeypatch):
     assert veracity_command(drawn) == 0
     monkeypatch.setattr(cq, "_simulated", lambda options: iter(()))  # the rest of the paper has its own tests
     monkeypatch.setattr(cq._readings, "section", lambda options: Section("Table 1"))
+    monkeypatch.setattr(cq, "_bin_sensitivity", lambda options: Section("Table 1"))
     ran = CliRunner().invoke(main, shown)
     assert ran.exit_code == 0
     rows = (tmp_path / "pages" / "rows.csv").read_text()
