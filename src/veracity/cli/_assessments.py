@@ -7,7 +7,7 @@ import logging
 import os
 import shlex
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +72,7 @@ def _of_tallies(request: Request, started: float) -> Assessment:
     origin = {
         "command": command_typed(),
         "engine": "local",
-        "inputs": [_facts(file) for file in listed(list(request.files))],
+        "inputs": [_facts(file, request.hashed) for file in listed(list(request.files))],
     }
     name = model_name(request.files[0]) if len(request.files) == 1 else None
     return assessment(tally, model=name, provenance=origin, started=started)
@@ -230,12 +230,12 @@ def _inputs(request: Request) -> dict[str, list[File]]:
 
 
 def _provenance(request: Request, engine: Engine, data: Sequence[File] | str) -> Mapping[str, Any]:
-    """Return the command, its files and input options, and name, size and hash of every file."""
+    """Return the command, its files and input options, and name, size and, where asked for, hash of every file."""
     from veracity.records.sections import Given
 
-    inputs: Iterable[dict[str, Any]] = [{"path": data}] if isinstance(data, str) else map(_facts, data)
+    inputs = [{"path": data}] if isinstance(data, str) else [_facts(file, request.hashed) for file in data]
     given = Given(request.files, typed_input_options())
-    return {"command": command_typed(), "engine": engine.name, "inputs": [*inputs], "given": given}
+    return {"command": command_typed(), "engine": engine.name, "inputs": inputs, "given": given}
 
 
 def command_typed() -> str | None:
@@ -245,10 +245,10 @@ def command_typed() -> str | None:
     return command
 
 
-def _facts(file: File) -> dict[str, Any]:
+def _facts(file: File, hashed: bool) -> dict[str, Any]:
     size = os.path.getsize(file.path)
     facts = {"path": Path(file.name).name, "bytes": size}
-    if size > HASHED:
+    if size > HASHED or not hashed:
         return facts
     with file.path.open("rb") as stream:
         return {**facts, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}

@@ -157,6 +157,11 @@ class Outputs:
         wanted = ("report", "json", "csv", "markdown", "openmetrics")
         return {name: path for name in wanted if (path := getattr(self, name)) is not None}
 
+    @property
+    def tell_hashes(self) -> bool:
+        """Whether the hashes of the files that were read are asked for: each is one more pass over a file."""
+        return self.details or self.json is not None or self.report is not None
+
 
 OUTPUTS = options_for(declared.options_of(Outputs))
 METRICS = options_for(declared.options_of(Outputs), "monitor")  # what the commands about one model write beside them
@@ -189,9 +194,12 @@ class Request:
     engine_options: Mapping[str, str] = field(default_factory=dict)
     checkpoint: str | None = None
     quiet: bool = False
+    hashed: bool = False  # the provenance tells hashes of the files
 
     @classmethod
-    def taken_from(cls, files: tuple[str, ...], options: dict[str, Any], quiet: bool = False) -> Request:
+    def taken_from(
+        cls, files: tuple[str, ...], options: dict[str, Any], quiet: bool = False, hashed: bool = False
+    ) -> Request:
         """Take the options of reading, estimation and engine out of a command's; the others stay."""
         for text in options["engine_option"]:
             if "=" not in text:
@@ -207,7 +215,7 @@ class Request:
         if planned is not None:  # classes and groups are known when the file has been read
             given = [name for name in ("cluster", "time") if getattr(reading, name)]
             planned.require(["classes", "groups", *given], "--")
-        return cls(files, reading, planned, engine, dict(pairs), checkpoint, quiet)
+        return cls(files, reading, planned, engine, dict(pairs), checkpoint, quiet, hashed)
 
 
 def read_options_from(options: dict[str, Any]) -> ReadOptions:

@@ -30,7 +30,7 @@ def command(files: tuple[str, ...], tally: str | None, **options: Any) -> None:
       veracity assess forecasts.csv --checkpoint state --json -
     """
     outputs = Outputs.taken_from(options)
-    request = Request.taken_from(files, options, outputs.quiet)
+    request = Request.taken_from(files, options, outputs.quiet, outputs.tell_hashes)
 
     from veracity.cli._assessments import assessed
     from veracity.cli._deliver import answer

@@ -30,7 +30,7 @@ def command(files: tuple[str, ...], reference: str | None, **options: Any) -> No
       veracity compare long.csv --model forecaster --id question --csv -
     """
     outputs = Outputs.taken_from(options)
-    request = Request.taken_from(files, options, outputs.quiet)
+    request = Request.taken_from(files, options, outputs.quiet, outputs.tell_hashes)
 
     from veracity.cli._assessments import compared
     from veracity.cli._deliver import answer

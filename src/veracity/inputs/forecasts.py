@@ -108,7 +108,12 @@ class Forecasts:
         """Return these rows, in this order, without findings."""
         columns = {name: values[index] for name in COLUMNS if (values := getattr(self, name)) is not None}
         columns["groups"] = {name: values[index] for name, values in self.groups.items()}
-        return replace(self, **columns, rows=self.numbers[index], findings=())
+        if self.rows is None and isinstance(index, slice):
+            first, end, step = index.indices(len(self))
+            rows = self.first_row + np.arange(first, end, step)
+        else:
+            rows = self.numbers[index]
+        return replace(self, **columns, rows=rows, findings=())
 
     def precise(self) -> Forecasts:
         """Return the same rows with probabilities in float64."""

@@ -129,6 +129,7 @@ class PlaceCounter:
     def __init__(self, grid: Grid, threads: int | None = None) -> None:
         self._grid, self._threads = grid, threads
         self._counters: list[BinaryMomentCounter] = []  # one for each thread
+        self._pool = ThreadPoolExecutor(threads or min(processors(), MOST_THREADS))
 
     def add(self, p: Array, y: Array, allowed: float) -> Pass | None:
         """Count rows and return the pass over the rest; None where some cannot be used, and nothing counts then.
@@ -140,8 +141,7 @@ class PlaceCounter:
         starts = [n * i // threads for i in range(threads)]
         parts = [slice(start, n * (i + 1) // threads) for i, start in enumerate(starts)]
         self._counters += [BinaryMomentCounter(grid) for _ in range(threads - len(self._counters))]
-        with ThreadPoolExecutor(threads) as pool:
-            rests = list(pool.map(lambda pair, part: pair.add(p[part], y[part]), self._counters, parts))
+        rests = list(self._pool.map(lambda pair, part: pair.add(p[part], y[part]), self._counters, parts))
         found = [rest for rest in rests if rest is not None]
         if len(found) < threads:
             self._counters = []

@@ -286,8 +286,8 @@ def with_given(lazy: pl.LazyFrame, converted: Iterable[str]) -> pl.LazyFrame:
     return lazy.with_columns(again) if again else lazy
 
 
-def resample(table: Table, rows: int | None = None) -> None:
-    """The sample and number of rows of what is left in the table; `rows` where the number is known."""
+def resample(table: Table, rows: int | None = None, first: pl.LazyFrame | None = None) -> None:
+    """The sample and number of rows of what is left in the table; `rows` and the `first` of them where known."""
     if table.whole:
         numbers, held = table.read([*table.columns, *(GIVEN + name for name in table.converted)])
         table.sample, table.rows = held.select(table.columns), held.height
@@ -297,7 +297,7 @@ def resample(table: Table, rows: int | None = None) -> None:
             table.lazy = (held if dense else held.with_columns(pl.Series(ROW, numbers))).lazy()
             table.numbered = not dense
     else:
-        head = table.lazy.head(SLICES * SLICE).collect()
+        head = (table.lazy if first is None else first).head(SLICES * SLICE).collect()
         numbers = head[ROW].to_numpy() if table.numbered else None
         table.sample = table.typed(head.select(table.columns), table.first_row, numbers)
         table.rows = int(table.lazy.select(pl.len()).collect().item()) if rows is None else rows

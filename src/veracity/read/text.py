@@ -24,7 +24,7 @@ from .limits import GZIP, ZSTD, require_few_columns
 from .paths import Scratch
 from .proposals import Proposal, Refusal
 from .strings import MISSING, bare, kind_of
-from .table import ROW, NoRows, Table, resample, with_given
+from .table import ROW, SLICE, SLICES, NoRows, Table, resample, with_given
 
 DELIMITERS = ("\t", ";", ",", "|")
 ONE_COLUMN = "\x1f"  # a delimiter that no table has
@@ -134,9 +134,14 @@ def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
         columns = tuple(lazy.collect_schema().names())
         require_few_columns(len(columns), shown)
         small = path.stat().st_size <= IN_MEMORY
-        raw = lazy.collect() if small else lazy.head(SAMPLE).collect()
+        # of a long text lines are counted, which is quick, unless its rows are paired with others; counting maps the
+        # file into memory, so it is done before there are values
+        counted = small or bool(reading.label_file or reading.weight or reading.where)
+        lines = None if counted else int(scan().select(pl.len()).collect(engine="streaming").item())
+        first = lazy.collect() if small else lazy.head(SLICES * SLICE).collect()
     except pl.exceptions.PolarsError:
         raise _ragged(path, delimiter or ONE_COLUMN, skip, shown) from None
+    raw = first if small else first.head(SAMPLE)
     written = dialect.header if len(dialect.header) == len(columns) else columns
     bare_names = {c: name.strip() if header else "" for c, name in zip(columns, written, strict=True)}
     # an empty column is dropped; of a file that was not read whole, only one that has no name either
@@ -179,9 +184,8 @@ def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
     if not small and not blanks:
         types = {c: NUMERIC[kinds[names[c]]] for c in full if kinds[names[c]] in NUMERIC}
         table.numeric = table.lazy, filled_rows(scan(null_values=missing, schema_overrides=types).select(clean))
-    # of a long text lines are counted, which is quick, unless its rows are paired with others
-    table.counted = small or bool(reading.label_file or reading.weight or reading.where)
-    resample(table, None if table.counted else int(scan().select(pl.len()).collect().item()))
+    table.counted = counted
+    resample(table, lines, filled_rows(first.lazy().select(clean)))
     if table.rows == 0 or not table.sample.height:
         raise NoRows(f"{shown}: no rows below the column names\n  there is nothing to assess")
     if small and table.rows < raw.height:  # rows of words for "missing", unlike empty ones, are not left out in silence

@@ -76,7 +76,7 @@ def headline(result: Result) -> str:
 
     if isinstance(result, Assessments):
         return "\n".join(f"{clean(str(name))}: {headline(a)}" for name, a in result.models.items())
-    return terminal.headline(answer.sentences(result)[0] if isinstance(result, Assessment) else first_screen(result))
+    return terminal.headline(answer.lead(result) if isinstance(result, Assessment) else first_screen(result))
 
 
 def to_markdown(result: Result) -> str:

@@ -24,7 +24,6 @@ MOST_WINDOWS = 24  # the latest ones
 
 def summary(a: Assessment) -> list[Block]:
     """Return the first screen; it asks an assessment for no more than it shows."""
-    lead, rest = sentences(a)
     tables = [
         _score_table(a),
         *decisions.tables(a),
@@ -34,7 +33,7 @@ def summary(a: Assessment) -> list[Block]:
         _window_table(a),
     ]
     kept = [one for one in tables if one is not None]
-    return [heading(a), *lead, _cards(a), Chart(plots.FIRST, a), *rest, Contents(), *kept]
+    return [heading(a), *lead(a), _cards(a), Chart(plots.FIRST, a), *_rest(a), Contents(), *kept]
 
 
 def answer(a: Assessment, charts: Sequence[str] | None = None) -> list[Block]:
@@ -88,28 +87,35 @@ def _inputs(a: Assessment) -> list[str]:
     return [path.rpartition("/")[2] for path in paths if path]
 
 
-def sentences(a: Assessment) -> tuple[list[Sentence], list[Sentence]]:
-    """Return the headline and the other conclusions: usefulness, fix, warnings."""
+def lead(a: Assessment) -> list[Sentence]:
+    """Return the headline: the verdict, and first of all that the forecasts are of no use where they are not."""
     detail = a.verdict_detail
     verdict = words.verdict.marked(a.verdict, detail)
     useful = words.usefulness(a.scores, a.skill, a.baseline)
-    beside: tuple[words.Said | None, ...] = ()
     if _unstable(a):  # in place of the tick
         said = words.stability.unstable(a.drift, a.windows, a.groups)
         verdict = [*([said] if said is not None else []), *(verdict if detail.state == "too few" else [])]
-    else:
-        beside = words.stability.notes(a.drift, a.windows, a.groups)
-    lead = [Sentence(*said, lead=True) for said in verdict]
-    worse = useful is not None and useful.mark == BAD
-    if useful is not None and worse:  # said first of all
-        lead.insert(0, Sentence(*useful, lead=True))
+    worse = [useful] if useful is not None and useful.mark == BAD else []
+    return [Sentence(*said, lead=True) for said in (*worse, *verdict)]
+
+
+def _rest(a: Assessment) -> list[Sentence]:
+    """Return the other conclusions: usefulness, fix, warnings."""
+    detail = a.verdict_detail
+    useful = words.usefulness(a.scores, a.skill, a.baseline)
+    beside = () if _unstable(a) else words.stability.notes(a.drift, a.windows, a.groups)
     notes = [*beside, words.biggest_miss(a.surprises, detail.zero_rows)]
     notes += words.notes(a.findings, detail)
     known = [said for said in notes if said is not None]
     more = words.Said(NOTICE, "Note", f"{count(len(known) - MOST_NOTES, 'more note')}: see the findings below.")
-    rest = [None if worse else useful, _fix(a), *decisions.sentences(a), *known[:MOST_NOTES]]
+    rest = [
+        None if useful is not None and useful.mark == BAD else useful,
+        _fix(a),
+        *decisions.sentences(a),
+        *known[:MOST_NOTES],
+    ]
     rest += [more] if len(known) > MOST_NOTES else []
-    return lead, [Sentence(*said) for said in rest if said is not None]
+    return [Sentence(*said) for said in rest if said is not None]
 
 
 def _unstable(a: Assessment) -> bool:
