@@ -18,8 +18,8 @@ from scipy.stats import beta
 
 from bench import row
 from veracity.estimate.monitoring.alternatives import MoreClasses, TwoClasses, log_odds, logs_of
-from veracity.estimate.monitoring.detector import THRESHOLDS, Detector
-from veracity.estimate.monitoring.reference import Days, Reference, fitted
+from veracity.estimate.monitoring.detector import THRESHOLDS, Detector, evidence
+from veracity.estimate.monitoring.reference import Alternatives, Days, Reference, fitted
 from veracity.formulas.evalues import log_mixture, shiryaev_roberts
 from veracity.inputs import Forecasts
 from veracity.records.monitoring import DAY, OVER, TOO_HIGH, TOO_LOW, UNDER, WEEK
@@ -74,15 +74,13 @@ def alternatives_shape(alternatives: TwoClasses) -> tuple[int, int]:
     return len(alternatives.nulls), len(alternatives.weights)
 
 
-def alarm_days(ratios: np.ndarray, weights: np.ndarray, line: float = LINE) -> np.ndarray:
+def alarm_days(ratios: np.ndarray, alternatives: Alternatives, line: float = LINE) -> np.ndarray:
     """(series,) the first day with an alarm, 0 without one, of (series, days, nulls, alternatives) log ratios."""
     log_r = np.full((len(ratios), *ratios.shape[2:]), -np.inf)
     found = np.zeros(len(ratios), np.int64)
     for day in range(ratios.shape[1]):
         log_r = shiryaev_roberts(log_r, ratios[:, day])
-        top = log_r.max(axis=-1)
-        evidence = (top + np.log(np.exp(log_r - top[..., None]) @ weights)).min(axis=-1)
-        found[(found == 0) & (evidence >= line)] = day + 1
+        found[(found == 0) & (evidence(log_r, alternatives) >= line)] = day + 1
         if found.all():
             break
     return found
@@ -92,13 +90,12 @@ def simulated(draws: int, cases: int, sd: float, change: Change, days: int, seed
     """(draws,) the day of the first alarm, 0 without one."""
     found = []
     for start in range(0, draws, BATCH):
-        ratios, weights = [], np.ones(1)
+        ratios = []
         for draw in range(start, min(start + BATCH, draws)):
             rng = np.random.default_rng([draw, cases, int(10 * sd), seed])
             held = reference_of(rng, cases, sd)
-            weights = held.alternatives.weights
             ratios.append(path(rng, held, change, sd, days))
-        found.append(alarm_days(np.array(ratios), weights))
+        found.append(alarm_days(np.array(ratios), held.alternatives))
     return np.concatenate(found)
 
 
@@ -120,7 +117,7 @@ def weekly(draws: int) -> None:
                 rng = np.random.default_rng([draw, days, int(10 * sd), 6])
                 held = reference_of(rng, 6000, sd, days, 7)
                 ratios = path(rng, held, Change(), sd, 364, 7)
-                found += int(alarm_days(ratios[None], held.alternatives.weights, line)[0] > 0)
+                found += int(alarm_days(ratios[None], held.alternatives, line)[0] > 0)
             shares.append(found / draws)
         print(
             f"false alarms a year, weekly looks, reference of 6,000 over {days} days: {shares}, {draws} series",
@@ -162,7 +159,7 @@ def _alarm_of_more(rng: np.random.Generator, k: int, cells: int, cases: int, sd:
     phi = 1.0 + (held.variance or 0.0) * (year.sum(axis=2) @ (c * (1.0 - c))).max(axis=1)
     ratios = (year.reshape(YEAR, -1) @ table) / phi[:, None]
     shape = len(alternatives.nulls), len(alternatives.weights)
-    return bool(alarm_days(ratios.reshape(1, YEAR, *shape), alternatives.weights)[0])
+    return bool(alarm_days(ratios.reshape(1, YEAR, *shape), alternatives)[0])
 
 
 def delays(draws: int) -> None:
@@ -193,7 +190,7 @@ def words(draws: int) -> None:
                 rng = np.random.default_rng([seed, 3])
                 held = reference_of(rng, 6000, 0.0)
                 ratios = np.concatenate([path(rng, held, Change(), 0.0, 30), path(rng, held, change, 0.0, 90)])
-                day = int(alarm_days(ratios[None], held.alternatives.weights)[0])
+                day = int(alarm_days(ratios[None], held.alternatives)[0])
                 if day <= 30:  # none, or a false one
                     continue
                 found += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench.monitor import YEAR, Change, alarm_days, path, reference_of, simulated
+from bench.monitor import YEAR, Change, _alarm_of_more, alarm_days, path, reference_of, simulated
 from veracity.estimate.monitoring.detector import Detector
 from veracity.records.monitoring import OVER, TOO_HIGH
 
@@ -14,6 +14,14 @@ from veracity.records.monitoring import OVER, TOO_HIGH
 def test_calibrated_forecasts_seldom_alarm_in_a_year_of_daily_looks_even_if_days_differ(sd: float) -> None:
     found = simulated(25, 2000, sd, Change(), YEAR, 11)
     assert (found > 0).sum() <= 4  # 5 % of 25, and three standard errors
+
+
+@pytest.mark.parametrize(("k", "cells"), [(3, 64), (10, 32)])
+def test_more_classes_seldom_alarm_in_a_year_though_every_level_of_the_reference_is_an_estimate(
+    k: int, cells: int
+) -> None:
+    found = [_alarm_of_more(np.random.default_rng([draw, k, 14]), k, cells, 500, 0.0) for draw in range(25)]
+    assert sum(found) <= 6  # 8 % of 25, and three standard errors
 
 
 def test_a_change_of_slope_is_found_within_days() -> None:
@@ -28,7 +36,7 @@ def test_the_word_and_the_beginning_of_a_change_are_right(change: Change, word: 
         rng = np.random.default_rng([seed, 13])
         held = reference_of(rng, 6000, 0.0)
         ratios = np.concatenate([path(rng, held, Change(), 0.0, 20), path(rng, held, change, 0.0, 40)])
-        day = int(alarm_days(ratios[None], held.alternatives.weights)[0])
+        day = int(alarm_days(ratios[None], held.alternatives)[0])
         assert day > 20
         detector = Detector.new(held.alternatives)
         for number in range(day):

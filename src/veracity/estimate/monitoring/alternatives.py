@@ -12,6 +12,7 @@ from itertools import product
 
 import numpy as np
 
+from veracity.formulas.evalues import log_mixture
 from veracity.types import Floats, Ints
 
 LEAST = 1e-6  # smallest probability behind a log-odds: one unlikely outcome must not decide alone
@@ -48,6 +49,11 @@ class TwoClasses:
     def effects(self) -> Floats:
         """(alternatives, 2) what each says: change of the log-odds of the event, and slope."""
         return TWO
+
+    def explaining(self, logs: Floats) -> Ints:
+        """(…, alternatives) of logs (…, nulls, alternatives): the null map that explains most, the same for all."""
+        null = log_mixture(logs, self.weights).argmin(axis=-1)
+        return np.broadcast_to(null[..., None], (*null.shape, logs.shape[-1]))
 
     def expected(self, x0: Floats) -> Floats:
         """(n,) probability of the event by the reference."""
@@ -95,6 +101,13 @@ class MoreClasses:
         """Half on the slopes, half on the levels of classes."""
         levels = len(self.frequent) * len(CLASS_LEVELS)
         return np.concatenate([np.full(len(POWERS), 0.5 / len(POWERS)), np.full(levels, 0.5 / levels)])
+
+    def explaining(self, logs: Floats) -> Ints:
+        """(…, alternatives) of logs (…, nulls, alternatives): the null map that explains most of each.
+
+        Several levels are off at once, and a null map moves one: 10 classes had 70 % false alarms a year otherwise.
+        """
+        return np.asarray(logs.argmin(axis=-2))
 
     def class_of(self, alternative: int) -> int | None:
         """Return the class whose level an alternative changes."""

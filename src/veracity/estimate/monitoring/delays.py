@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from veracity.estimate.monitoring.alternatives import MoreClasses, TwoClasses
-from veracity.estimate.monitoring.detector import THRESHOLDS
+from veracity.estimate.monitoring.detector import THRESHOLDS, evidence
 from veracity.estimate.monitoring.reference import Alternatives, Days, Reference
-from veracity.formulas.evalues import log_mixture, shiryaev_roberts
+from veracity.formulas.evalues import shiryaev_roberts
 from veracity.records.monitoring import DAY, Delay
 from veracity.types import Array, Floats
 
@@ -63,8 +63,7 @@ def _until(
         counts, phi = _drawn(rng, reference, shares, reference.usual)
         ratios = (counts.reshape(DRAWS, -1) @ table).reshape(DRAWS, *shape) / phi[:, None, None]
         log_r = shiryaev_roberts(log_r, ratios)
-        evidence = log_mixture(log_r, alternatives.weights).min(axis=1)
-        delay[np.isinf(delay) & (evidence >= math.log(THRESHOLDS[updates]))] = update + 1
+        delay[np.isinf(delay) & (evidence(log_r, alternatives) >= math.log(THRESHOLDS[updates]))] = update + 1
         if np.isfinite(delay).sum() > place:
             break
     found = float(np.sort(delay)[place])

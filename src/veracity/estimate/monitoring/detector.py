@@ -38,18 +38,18 @@ class Detector:
         since = np.where(begins, number, self.since)
         return Detector(shiryaev_roberts(self.log_r, log_ratio), best, since, self.total + log_ratio)
 
-    def evidence(self, weights: Floats) -> float:
-        """Return ln Σ w R, that of the null map that explains most."""
-        return float(log_mixture(self.log_r, weights).min())
+    def evidence(self, alternatives: Alternatives) -> float:
+        """Return ln Σ w R, against the null maps that explain most."""
+        return float(evidence(self.log_r, alternatives))
 
-    def e_value(self, weights: Floats) -> float:
+    def e_value(self, alternatives: Alternatives) -> float:
         """Return the logarithm of the e-value of all updates."""
-        return float(log_mixture(self.total, weights).min())
+        return float(evidence(self.total, alternatives))
 
     def explanation(self, alternatives: Alternatives) -> tuple[int, tuple[str, ...], int | None]:
         """Return the update with which the change began, words for it, and the class whose level changed."""
-        null = int(log_mixture(self.log_r, alternatives.weights).argmin())
-        score = np.log(alternatives.weights) + self.best[null]
+        null, each = alternatives.explaining(self.log_r), np.arange(self.log_r.shape[1])
+        score = np.log(alternatives.weights) + self.best[null, each]
         share = np.exp(score - score.max())
         share /= share.sum()
         likeliest = int(score.argmax())
@@ -62,7 +62,13 @@ class Detector:
         }
         said = tuple(word for word, says in words.items() if share[says].sum() >= MOSTLY)
         changed = alternatives.class_of(likeliest) if isinstance(alternatives, MoreClasses) else None
-        return int(self.since[null, likeliest]), said, changed
+        return int(self.since[null[likeliest], likeliest]), said, changed
+
+
+def evidence(logs: Floats, alternatives: Alternatives) -> Floats:
+    """(…,) of logs (…, nulls, alternatives): those of the mixture against the null maps that explain most."""
+    null = alternatives.explaining(logs)[..., None, :]
+    return log_mixture(np.take_along_axis(logs, null, axis=-2)[..., 0, :], alternatives.weights)
 
 
 def with_centre(alternatives: Alternatives, centre: float) -> Alternatives:

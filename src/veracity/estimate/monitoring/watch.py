@@ -89,8 +89,8 @@ class State:
             key=int(day.keys[0]),
             n=int(day.count.sum()),
             phi=phi,
-            e_value=detector.e_value(alternatives.weights),
-            evidence=detector.evidence(alternatives.weights),
+            e_value=detector.e_value(alternatives),
+            evidence=detector.evidence(alternatives),
             by_class=by_class,
             **sums,
         )
