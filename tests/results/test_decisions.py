@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import veracity as vc
+from veracity import words
 from veracity.estimate.decisions.clinical import reliability_band
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
@@ -108,6 +109,11 @@ def test_another_prior_reweights_the_classes() -> None:
     assert float(found.as_is.log_loss) == pytest.approx(
         0.05 * log[Y == 1].mean() + 0.95 * log[Y == 0].mean(), abs=1e-12
     )
+
+
+def test_a_class_called_like_a_number_is_told_from_its_frequency() -> None:
+    found = vc.assess([0, 0, 0, 1], [0.2, 0.3, 0.4, 0.9]).at_prior({"event": 0.05})
+    assert words.decisions.prior(found) == "Frequency of “1”: 5 % instead of 25 %."
 
 
 def test_picks_by_coverage_are_counted_by_hand() -> None:

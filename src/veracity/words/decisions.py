@@ -96,7 +96,7 @@ def prior(found: AtPrior) -> str:
     """Return the frequencies, new and old."""
     names = list(found.frequencies)
     shown = names[1:] if len(names) == 2 else names[:5]
-    said = [f"{name} {share(found.frequencies[name])} instead of {share(found.observed[name])}" for name in shown]
+    said = [f"“{name}”: {share(found.frequencies[name])} instead of {share(found.observed[name])}" for name in shown]
     return f"Frequency of {listing(said)}{' …' if len(names) > 5 else ''}."
 
 
