@@ -10,7 +10,7 @@ import veracity
 
 sys.path.insert(0, str(Path(__file__).parent))
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # `veracity` in cells
-sys.path.append(str(Path(__file__).parents[1]))  # tests that write a workbook
+sys.path.append(str(Path(__file__).parents[1]))  # the examples, and the tests that write a workbook
 os.environ |= {"COLUMNS": "84", "TERM": "dumb", "OPENBLAS_NUM_THREADS": "1"}  # as wide as the page, without bars
 
 project = "veracity"

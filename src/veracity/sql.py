@@ -41,6 +41,10 @@ def query(table: str, *, label: str, positive_proba: str, dialect: str = "duckdb
     Each row of its answer is a label and a cell of the grid (that of p and that of 1 − p), with the number of cases,
     the sums of p, p², ln p and ln(1 − p), and the smallest and largest p. `problem` is 1 where a value is missing, and
     2 where p is no probability.
+
+    >>> text = query("predictions", label="died", positive_proba="risk", dialect="sqlite")
+    >>> print(text.splitlines()[3].strip())
+    FROM "predictions"
     """
     if dialect not in DIALECTS:
         raise ValueError(f"dialect: {dialect!r} is not one of {', '.join(DIALECTS)}")
@@ -128,6 +132,12 @@ def tally(
 
     connection  of duckdb, sqlite3 or psycopg, or a SparkSession
     positive    the label that is the event, where yes, true, 1 and their like do not say it
+
+    >>> import duckdb
+    >>> db = duckdb.connect()
+    >>> _ = db.execute("CREATE TABLE predictions AS SELECT 1 AS died, 0.7::DOUBLE AS risk UNION ALL SELECT 0, 0.2")
+    >>> tally(db, "predictions", label="died", positive_proba="risk").cases
+    2
     """
     dialect = dialect or dialect_of(connection)
     _require_columns(connection, table, (label, positive_proba), dialect)
@@ -146,7 +156,15 @@ def tally_of_answer(
     proba: str = "probability",
     plan: Plan | None = None,
 ) -> Tally:
-    """Return the tally of the answer of a query, however it was run."""
+    """Return the tally of the answer of a query, however it was run.
+
+    >>> import duckdb
+    >>> db = duckdb.connect()
+    >>> _ = db.execute("CREATE TABLE predictions AS SELECT 1 AS died, 0.7::DOUBLE AS risk UNION ALL SELECT 0, 0.2")
+    >>> answer = db.execute(query("predictions", label="died", positive_proba="risk")).fetchall()
+    >>> tally_of_answer(answer).cases
+    2
+    """
     cells = [Cell(*row) for row in answer]
     _refuse(cells, table, label, proba)
     names = sorted({canonical(cell.label) for cell in cells})

@@ -151,3 +151,15 @@ def test_an_option_a_chart_or_a_command_without_a_good_example_is_named(monkeypa
     monkeypatch.delitem(_examples.KINDS, "picks")
     with pytest.raises(ExtensionError, match=r"without an example in docs/_examples\.py: risk_coverage$"):
         list(_examples.charts())
+
+
+def test_a_public_name_without_an_example_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sphinx.errors import ExtensionError
+
+    from docs import _site
+
+    _site.refuse_names_without_an_example()
+    monkeypatch.setattr(vc.assess, "__doc__", "Assess.")
+    monkeypatch.setattr(vc.sql.query, "__doc__", "Query.")
+    with pytest.raises(ExtensionError, match=r"example in their docstring: assess, veracity\.sql\.query$"):
+        _site.refuse_names_without_an_example()

@@ -28,6 +28,10 @@ class AssessmentDisplay:
         What is drawn, with every number.
     ax_, figure_, lines_
         Matplotlib objects, after `plot`.
+
+    >>> display = AssessmentDisplay(assess([0, 1, 1], [0.2, 0.7, 0.9]), kind="risk_profile")
+    >>> round(display.assessment.scores.log_loss, 4)
+    0.2284
     """
 
     ax_: Axes
