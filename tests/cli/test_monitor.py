@@ -111,7 +111,7 @@ def test_windows_are_those_of_assess(folder: Path, capsys: Captured) -> None:
         (["log.csv", "--time", "date", "--window", "3h"], "none of 7d"),
         (["log.csv", "--time", "day"], "no column `day`"),
         (["log.csv", "--time", "date", "--reference", "other.csv"], "another model?"),
-        (["log.csv", "--time", "date", "--reference", "unlabelled.csv"], ""),
+        (["log.csv", "--time", "date", "--reference", "unlabelled.csv"], "a reference is labelled: the same columns"),
     ],
 )
 def test_what_cannot_be_watched_is_refused(
@@ -123,6 +123,11 @@ def test_what_cannot_be_watched_is_refused(
     monkeypatch.chdir(folder)
     assert run(["monitor", *options]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_one_day_alone_is_named_once(folder: Path, capsys: Captured) -> None:
+    assert watch(folder, "day00.csv", "--quiet") == 0
+    assert "in 1 day (2 Mar, 60 cases)" in capsys.readouterr().out
 
 
 def test_openmetrics_are_read_by_the_client_of_prometheus(folder: Path, capsys: Captured) -> None:

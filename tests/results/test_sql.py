@@ -254,6 +254,16 @@ def test_assess_counts_a_table_in_its_file(tmp_path: Path, capsys: pytest.Captur
     assert run(["assess", f"{path}::predictions", "--quiet", "--tally", str(tmp_path / "out.tally")]) == 0
     assert_same_cells(vc.Tally.from_bytes((tmp_path / "out.tally").read_bytes()), vc.Tally.of(Y, P))
     assert path.read_bytes() == before
+    connection.execute("CREATE TABLE percents AS SELECT died, 100.0 * risk AS risk FROM predictions")
+    connection.execute("CREATE TABLE numbers AS SELECT 7 * died AS a, 100.0 * risk + 3 AS b FROM predictions")
+    connection.commit()
+    before = path.read_bytes()
+    assert run(["assess", f"{path}::numbers"]) == 2
+    said = capsys.readouterr().err
+    assert "columns:  a, b" in said
+    assert "warehouse.sqlite::numbers --label COL --positive-proba COL" in said
+    assert run(["assess", f"{path}::percents", "--label", "died", "--positive-proba", "risk"]) == 2
+    assert "divide them in a view:  risk / 100.0" in capsys.readouterr().err
     assert run(["assess", f"{path}::absent"]) == 2
     assert "absent: cannot be read" in capsys.readouterr().err
     assert run(["assess", f"{path}::predictions", "--force", "--json", str(path)]) == 2

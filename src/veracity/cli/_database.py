@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,12 +34,20 @@ def counted_in_database(request: Request) -> tuple[Tally, str] | None:
     if place is None or set(asked) - set(COUNTABLE):
         return None
     from veracity import read, sql
+    from veracity.inputs.names import first_line
     from veracity.state.plan import Plan
 
     path, table = place
     connection = connected(path)
     dialect = sql.dialect_of(connection)
-    layout = read.open(_first_rows(connection, sql, table, dialect), request.reading).layout
+    rows = _first_rows(connection, sql, table, dialect)
+    try:
+        layout = read.open(rows, request.reading).layout
+    except ValueError as problem:
+        named = f"veracity assess {shlex.quote(request.files[0])} --label COL --positive-proba COL"
+        raise ValueError(
+            f"{table}: {first_line(problem)}\n  columns:  {', '.join(rows.columns)}\n  name both:  {named}"
+        ) from None
     plain = layout.scale == "probability" and not (layout.derived or layout.picks_only or layout.shares_only)
     one = len(layout.models) == 1 and len(layout.forecasts) == 1 and len(layout.classes) == 2
     if not (plain and one and layout.outcome is not None and layout.holds_its_forecasts):

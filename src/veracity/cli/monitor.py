@@ -143,13 +143,20 @@ def reference_forecasts(request: Request, reference: str, layout: Layout) -> Any
 
     from veracity import read
     from veracity.cli._assessments import is_tally
+    from veracity.inputs.names import first_line
     from veracity.read.paths import listed
     from veracity.results.tallies import read_tally
 
     if is_tally(reference):
         return read_tally(reference)
     reading = request.reading
-    source = read.open(listed([reference]), replace(reading, time=None))
+    try:
+        source = read.open(listed([reference]), replace(reading, time=None))
+    except ValueError as problem:
+        raise ValueError(
+            f"--reference {reference}: {first_line(problem)}\n"
+            "  a reference is labelled: the same columns as the new file, forecasts and their outcomes"
+        ) from None
     if reading.time is not None and reading.time in source.columns:
         source = read.open(listed([reference]), reading)
     elif not request.quiet:

@@ -16,8 +16,7 @@ def summary(result: Monitor) -> list[Block]:
     """Return the first screen."""
     record = result.record
     about = [count(record.n, "case"), count(record.number, record.updates)]
-    span = f"{monitoring.date(record.start, year=True)} to {monitoring.date(record.end, year=True)}"
-    heading = Heading(result.model or "Forecasts in use", " · ".join([*about, span]))
+    heading = Heading(result.model or "Forecasts in use", " · ".join([*about, monitoring.span(record, year=True)]))
     said: list[Block] = [Sentence(*monitoring.headline(record), lead=True)]
     said += [FindingBlock(finding) for finding in record.findings]
     tables = [] if not record.delays else [_delays(result)]

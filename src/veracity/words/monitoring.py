@@ -36,6 +36,12 @@ def day_of(record: MonitorRecord, day: str) -> str:
     return date(day, record.start[:4] != record.end[:4])
 
 
+def span(record: MonitorRecord, year: bool = False) -> str:
+    """Return the days of a record, from the first to the last; one day alone."""
+    first, last = (date(day, True) if year else day_of(record, day) for day in (record.start, record.end))
+    return first if first == last else f"{first} to {last}"
+
+
 def headline(record: MonitorRecord) -> Said:
     """Return the one sentence of a monitor."""
     change = record.change
@@ -75,7 +81,7 @@ def _without_alarm(record: MonitorRecord) -> Said:
     days = count(record.number, record.updates)
     before, after = two_percents(expected, observed)
     shares = f"{before} {expected_as(record)}, {after} observed"
-    span = f"{days} ({day_of(record, record.start)} to {day_of(record, record.end)}, {count(total, 'case')})"
+    looked = f"{days} ({span(record)}, {count(total, 'case')})"
     if len(record.classes) > 2:
         shares = f"the evidence is {evidence(record.evidence)}, the line {evidence(record.threshold)}"
     past = record.alarms
@@ -83,7 +89,7 @@ def _without_alarm(record: MonitorRecord) -> Said:
     if past:
         ends = day_of(record, past[-1].start), day_of(record, past[-1].end or record.end)
         earlier = " There was an alarm from {} to {}.".format(*ends)
-    return Said(NOTICE if past else GOOD, NO_ALARM, f"No miscalibration found in {span}: {shares}.{earlier}")
+    return Said(NOTICE if past else GOOD, NO_ALARM, f"No miscalibration found in {looked}: {shares}.{earlier}")
 
 
 def evidence(x: float) -> str:
