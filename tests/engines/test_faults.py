@@ -17,9 +17,10 @@ import polars as pl
 import pytest
 
 from veracity import engines
+from veracity.cli import run
 from veracity.engines._sums import Tallies
 from veracity.read import ReadOptions, read
-from veracity.read.parts import Batch
+from veracity.read.parts import Batch, Source
 from veracity.state.plan import Plan
 
 
@@ -81,6 +82,7 @@ KILLED = """
 import os, signal, sys
 from functools import partial
 from veracity import engines
+from veracity.cli import run
 from veracity.state.plan import Plan
 import veracity.read.parts as parts
 parts.MOST_ROWS = parts.FEWEST_ROWS = 256
@@ -194,6 +196,48 @@ def test_a_file_that_vanishes_is_named(engine: Any, parts: Path) -> None:
     (parts / "part12.parquet").unlink()
     with pytest.raises(ValueError, match=r"part12\.parquet: cannot be read"):
         used.count(source)
+
+
+def test_a_part_that_grows_while_it_is_read_is_named(parts: Path) -> None:
+    path = parts / "part12.parquet"
+    source = engines.Engine().open(path)
+    batches = source.batches(source.parts()[0], rows=100)
+    next(batches)
+    with path.open("ab") as file:
+        file.write(b"more")
+    with pytest.raises(ValueError, match=r"part12\.parquet: changed while it was read"):
+        list(batches)
+
+
+@pytest.mark.parametrize("change", ["grows", "vanishes", "lacks a column"])
+def test_a_later_file_that_changes_is_named_and_nothing_is_written(
+    change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, later = (tmp_path / name for name in ("jan.csv", "feb.csv"))
+    for path, start in ((first, 0), (later, 300)):
+        path.write_text("case,y,p\n" + "".join(f"{i},{i % 2},{(i % 7 + 1) / 9}\n" for i in range(start, start + 300)))
+    if change == "lacks a column":
+        later.write_text("case,y\n" + "".join(f"{i},{i % 2}\n" for i in range(300, 600)))
+    whole, done = Source._of_table, []
+
+    def changing(self: Source, table: Any, *rest: Any) -> Any:
+        yield from whole(self, table, *rest)
+        done.append(table.name)
+        if change == "vanishes" and len(done) == 1:
+            later.unlink()
+        if change == "grows" and len(done) == 2:
+            later.write_text(later.read_text() + "600,1,0.5\n")
+
+    monkeypatch.setattr(Source, "_of_table", changing)
+    out = tmp_path / "out.json"
+    assert run(["assess", str(first), str(later), "--label", "y", "--json", str(out), "--force"]) == 2
+    said = capsys.readouterr().err
+    wanted = {"grows": "changed while it was read", "vanishes": "feb.csv: ", "lacks a column": "different columns (p)"}[
+        change
+    ]
+    assert "feb.csv" in said
+    assert wanted in said
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["feb.csv", "jan.csv"][change == "vanishes" :]
 
 
 def test_a_part_with_other_columns_is_named(engine: Any, parts: Path) -> None:

@@ -177,9 +177,12 @@ class Source:
             return
         sys.audit("veracity.read", part.name)
         try:
+            before = _written(part.path)
             table = self._opened(part, skip)
             if table is not None:
                 yield from self._of_table(table, skip, part.path, rows, passthrough)
+            if _written(part.path) != before:
+                raise Unreadable(f"{part.name}: changed while it was read\n  read it again when it is written")
         except ValueError as problem:
             if isinstance(problem.__cause__, BROKEN) or Path(part.path).stat().st_size == 0:
                 raise Unreadable(str(problem)) from None
@@ -287,6 +290,12 @@ class Source:
                     f"model `{unknown[0]}` in `{column}` is not in {self.first}.",
                     "put the files in an order in which the first holds every model",
                 )
+
+
+def _written(path: str) -> tuple[int, int]:
+    """Return size and time of a file, which tell whether somebody writes to it."""
+    now = Path(path).stat()
+    return now.st_size, now.st_mtime_ns
 
 
 def source_of_files(data: Any, options: ReadOptions, *, cut: int | None = None, skip_broken: bool = False) -> Source:
