@@ -17,7 +17,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import _examples
 import click
 import nbformat
 from docutils import nodes
@@ -26,6 +25,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 import veracity
+from docs import _examples
 from veracity import plots
 from veracity.cli import Commands
 
@@ -255,7 +255,7 @@ def refuse_names_without_an_example(_app: Sphinx | None = None) -> None:
         module = importlib.import_module(path)
         chosen = [name.strip() for name in members.split(",") if name.strip()] or module.__all__
         public |= {f"{path}.{name}": getattr(module, name) for name in chosen}
-    if bare := [name for name, thing in public.items() if ">>>" not in (thing.__doc__ or "")]:
+    if bare := [name for name, thing in public.items() if callable(thing) and ">>>" not in (thing.__doc__ or "")]:
         raise ExtensionError(f"public names without an example in their docstring: {', '.join(bare)}")
     missing = [name for name in names if f":: veracity.{name}\n" not in listed]
     if missing:

@@ -63,8 +63,10 @@ def _key(measure: Measure) -> str:
 def scorer(*, r: float) -> MeasureScorer:
     """Return the scorer of the power family at r > −1: 0 is the log loss, 1 the Brier score, negative as a score.
 
-    >>> scorer(r=-0.5)
-    scorer(r=-0.5)
+    Those of the registry are in `scorers` by name.
+
+    >>> scorer(r=-0.5), scorers["neg_log_loss"]
+    (scorer(r=-0.5), scorers['neg_log_loss'])
     """
     return MeasureScorer(power_score(r), r)
 
