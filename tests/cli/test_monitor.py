@@ -130,13 +130,16 @@ def test_one_day_alone_is_named_once(folder: Path, capsys: Captured) -> None:
     assert "in 1 day (2 Mar, 60 cases)" in capsys.readouterr().out
 
 
-def test_openmetrics_are_read_by_the_client_of_prometheus(folder: Path, capsys: Captured) -> None:
+def test_openmetrics_are_read_by_the_client_of_prometheus(folder: Path, tmp_path: Path, capsys: Captured) -> None:
     parser = pytest.importorskip("prometheus_client.openmetrics.parser")
     assert watch(folder, "log.csv", "--openmetrics", "-") == 0
     gauges = {f.name: f for f in parser.text_string_to_metric_families(capsys.readouterr().out)}
     assert gauges["veracity_alarm"].samples[0].value == 1.0
     assert gauges["veracity_evidence"].samples[0].value >= gauges["veracity_evidence_threshold"].samples[0].value
     assert gauges["veracity_cases"].samples[0].labels == {"model": "log.csv"}
+    assert watch(folder, "day00.csv", "--state", str(tmp_path / "risk.state"), "--openmetrics", "-") == 0
+    gauges = {f.name: f for f in parser.text_string_to_metric_families(capsys.readouterr().out)}
+    assert gauges["veracity_cases"].samples[0].labels == {"model": "risk"}
     assert run(["assess", str(folder / "reference.csv"), "--openmetrics", "-"]) == 0
     gauges = {f.name: f for f in parser.text_string_to_metric_families(capsys.readouterr().out)}
     scores = {sample.labels["score"]: sample.value for sample in gauges["veracity_score"].samples}

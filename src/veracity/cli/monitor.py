@@ -87,7 +87,8 @@ def command(
         labelled = None if reference is None else reference_forecasts(request, reference, layout)
         working.begin("assessing")
         how: dict[str, Any] = {"window": window, "updates": updates, "state": earlier, "dashes": "--"}
-        made: Monitor = monitored(forecasts, labelled, model=Path(files[0]).name, **how)
+        name = Path(files[0]).name if state is None else Path(state).stem  # files change from day to day
+        made: Monitor = monitored(forecasts, labelled, model=name, **how)
         printed = deliver(made, outputs, read, hints=HINTS)
     if state is not None:
         write_whole(state, made.to_bytes(), safely=True)

@@ -93,13 +93,13 @@ def _without_alarm(record: MonitorRecord) -> Said:
 
 
 def evidence(x: float) -> str:
-    """Return evidence in words: whole numbers, large ones rounded.
+    r"""Return evidence in words: whole numbers, none beyond those that matter.
 
     >>> evidence(0.034), evidence(12.3), evidence(3650), evidence(2.5e12)
-    ('0.03', '12', '3,650', '> 1,000,000')
+    ('0.03', '12', '3,650', '>\xa0100,000')
     """
-    if x > 1e6:
-        return "> 1,000,000"
+    if x > 1e5:
+        return ">\u00a0100,000"
     return f"{x:,.0f}" if x >= 10 else number(x, 2)
 
 
