@@ -1,8 +1,9 @@
-"""`Recalibrated` beside `CalibratedClassifierCV`: `python -m bench.sklearn_recalibration [splits]` prints tables.
+"""`Recalibrated` beside `CalibratedClassifierCV`: `python -m bench.sklearn_recalibration [splits [words of rows]]`.
 
 Log loss on held-out data that scikit-learn ships or makes, the same classifiers in the same folds for all methods: five
 data sets × four classifiers. `fix` is one classifier with the map that its out-of-fold forecasts are advised, beside
-`CalibratedClassifierCV(ensemble=False)`.
+`CalibratedClassifierCV(ensemble=False)`. `… pools DATASETS`: log loss by the mean that `Recalibrated` takes over its
+classifiers, on other data than those of the table.
 """
 
 from __future__ import annotations
@@ -149,7 +150,32 @@ def measured(model: Any, X: Any, y: Any, share: float, splits: int) -> Losses:
     return losses
 
 
-def main(splits: int) -> None:
+def pools(number: int) -> None:
+    """Print the log loss of arithmetic and geometric means, and of the one that is taken, over made data sets."""
+    rng, found = np.random.default_rng(7), {}
+    for seed in range(number):
+        classes, rows = int(rng.choice([2, 2, 3, 6])), int(rng.choice([300, 1000, 3000]))
+        how = {"n_informative": 8, "n_redundant": 6, "class_sep": rng.choice([0.5, 1.0, 2.0])}
+        how |= {"flip_y": rng.choice([0.0, 0.05, 0.2]), "n_clusters_per_class": int(rng.choice([1, 2]))}
+        X, y = make_classification(2 * rows, n_classes=classes, random_state=1000 + seed, **how)
+        x, new, labels, outcomes = train_test_split(X, y, train_size=0.5, stratify=y, random_state=0)
+        for title, model in models(classes).items():
+            own: Any = Recalibrated(model).fit(x, labels)
+            losses, taken = Losses(), own.pool_
+            for own.pool_ in ("arithmetic", "geometric"):
+                losses.add(own.pool_, outcomes, own.predict_proba(new), own.classes_)
+            found.setdefault((title, taken), []).append([losses.mean("arithmetic"), losses.mean("geometric")])
+    print("| classifier | taken | data sets | arithmetic | geometric | geometric − arithmetic |")
+    print("|---|---|--:|--:|--:|--:|")
+    for (title, taken), pairs in sorted(found.items()):
+        one, two = np.transpose(pairs)
+        z = (two - one).mean() / ((two - one).std(ddof=1) / np.sqrt(len(one))) if len(one) > 1 else np.nan
+        share = 100 * (two / one - 1).mean()
+        means = f"{one.mean():.4f} | {two.mean():.4f} | {share:+.1f} % ({z:+.1f} s.e.)"
+        print(f"| {title} | {taken} | {len(one)} | {means} |")
+
+
+def main(splits: int, chosen: list[str]) -> None:
     warnings.simplefilter("ignore")
     columns = [*THEIRS, *OURS, *(f"{method} alone" for method in THEIRS), "fix"]
     print("| data | classifier | " + " | ".join(columns) + " | advised − best of theirs | best − | fix − |")
@@ -158,6 +184,8 @@ def main(splits: int) -> None:
     gaps: dict[str, list[float]] = {"advised": [], "best": [], "fix": []}
     for name, (X, y, share) in data().items():
         for title, model in models(len(np.unique(y))).items():
+            if not all(word in f"{name} {title}" for word in chosen):
+                continue
             losses = measured(model, X, y, share, splits)
             told = []
             for ours in gaps:
@@ -172,4 +200,8 @@ def main(splits: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
+    if sys.argv[1:2] == ["pools"]:
+        warnings.simplefilter("ignore")
+        pools(int(sys.argv[2]))
+    else:
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 20, sys.argv[2:])

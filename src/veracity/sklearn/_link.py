@@ -30,11 +30,11 @@ class SoftScores:
         return self.fitted(softmax(scores / self.scale, axis=1))
 
 
-def of_scores(scores: Array, codes: Ints, weight: Floats | None, classes: tuple[Any, ...]) -> Link:
-    """Return the probabilities of decision scores: two classes by Platt scaling, more by a temperature."""
+def of_scores(name: str, scores: Array, codes: Ints, weight: Floats | None, classes: tuple[Any, ...]) -> SoftScores:
+    """Return the probabilities of decision scores: a softmax, and the map of this name."""
     scale = float(np.std(scores)) or 1.0
     rows = Forecasts(softmax(scores / scale, axis=1), codes, classes, weights=weight)
-    return SoftScores(scale, calibrators.fit("platt" if len(classes) == 2 else "temperature", rows))
+    return SoftScores(scale, calibrators.fit(name, rows))
 
 
 def of_certainties(p: Array, classes: tuple[Any, ...]) -> Link:
@@ -57,17 +57,40 @@ def linked(
 ) -> tuple[Link | None, Array]:
     """Return the link for new scores, and the probabilities of these, each by a link fitted to the other parts.
 
-    None where scores are probabilities and all are above 0.
+    Decision scores of two classes go through Platt scaling, of more through a temperature, or through matrix scaling
+    where that is clearly better on the other parts. None where scores are probabilities and all are above 0.
     """
     if probabilities:
         if (scores > 0.0).all():
             return None, scores
         floor = of_certainties(scores, classes)
         return floor, floor(scores)
+    k, names = len(classes), ["platt"] if len(classes) == 2 else ["temperature"]
+    if k > 2 and len(parts) > 1 and k * (k + 1) <= len(scores):
+        names.append("matrix")
+    tried = [_out_of_fold(name, scores, codes, weight, classes, parts) for name in names]
+    chosen = int(len(names) > 1 and _clearly_better(tried[1], tried[0], codes, weight))
+    return of_scores(names[chosen], scores, codes, weight, classes), tried[chosen]
+
+
+def _out_of_fold(
+    name: str, scores: Array, codes: Ints, weight: Floats | None, classes: tuple[Any, ...], parts: Sequence[slice]
+) -> Array:
+    """Return probabilities of the scores, each by a link fitted to the other parts."""
     p = np.empty(scores.shape)
     for part in parts:
         kept = np.ones(len(scores), bool)
         kept[part] = len(parts) == 1
-        link = of_scores(scores[kept], codes[kept], None if weight is None else weight[kept], classes)
+        link = of_scores(name, scores[kept], codes[kept], None if weight is None else weight[kept], classes)
         p[part] = link(scores[part])
-    return of_scores(scores, codes, weight, classes), p
+    return p
+
+
+def _clearly_better(more: Array, fewer: Array, codes: Ints, weight: Floats | None) -> bool:
+    """Whether the probabilities of a link with more numbers have a log loss lower by more than its standard error."""
+    rows, share = np.arange(len(codes)), np.full(len(codes), 1.0) if weight is None else weight
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = np.log(more[rows, codes]) - np.log(fewer[rows, codes])
+    share = share / share.sum()
+    mean = float(share @ gain)
+    return bool(mean > np.sqrt(share**2 @ (gain - mean) ** 2))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from inspect import signature
 from typing import Any, Self
 from warnings import warn
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import softmax
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
@@ -24,10 +26,13 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from veracity.calibrators import mapped_rows
 from veracity.inputs import Forecasts, without_outcomes
+from veracity.results.assess import assessment
 from veracity.results.assessment import Assessment
 from veracity.results.calibrator import Calibrator, calibrate
 from veracity.sklearn._link import linked
+from veracity.state.tally import Tally
 from veracity.types import Array
 
 
@@ -48,7 +53,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     cv : int, splitter or iterable, default 5
         Folds.
     ensemble : bool, default True
-        Whether forecasts are the mean over the classifiers of the folds, each recalibrated, instead of those of one
+        Whether forecasts are pooled over the classifiers of the folds, each recalibrated, instead of those of one
         classifier fitted on all cases.
     n_jobs : int, default None
         Number of processes that fit classifiers.
@@ -61,6 +66,9 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The map; its `gain` is what it takes off the log loss.
     assessment_ : Assessment
         Of the recalibrated forecasts, out of fold.
+    pool_ : "arithmetic" or "geometric"
+        Mean of the probabilities, or of their logarithms where recalibrated out-of-fold forecasts are not
+        over-confident (slope 1 or more): the arithmetic mean of such forecasts is under-confident.
 
     Examples
     --------
@@ -115,6 +123,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             self.classifiers_ = [classifier for classifier, _ in done]
             tests, scores = [test for _, test in folds], [found for _, found in done]
         self.calibrator_ = self._calibrator(np.concatenate(scores), labels, weight, tests, repeated)
+        self.pool_ = "arithmetic" if self._is_over_confident() else "geometric"
         if not (self.ensemble or frozen):
             self.classifiers_ = [clone(self.classifier).fit(X, labels, **routed.classifier.fit)]
         for name in ("n_features_in_", "feature_names_in_"):
@@ -179,11 +188,28 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Array:
         """Return (n, n_classes) recalibrated probabilities."""
         check_is_fitted(self)
-        total = np.zeros((_num_samples(X), len(self.classes_)))
+        total, logs = np.zeros((2, _num_samples(X), len(self.classes_)))
         for classifier in self.classifiers_:
             p = _scores(classifier, X, self.classes_)
-            total += self.calibrator_.predict(p if self.link_ is None else self.link_(p))
-        return np.asarray(total / len(self.classifiers_))
+            p = self.calibrator_.predict(p if self.link_ is None else self.link_(p))
+            total += p
+            with np.errstate(divide="ignore"):
+                logs += np.log(p)
+        mean, logs = total / len(self.classifiers_), logs / len(self.classifiers_)
+        if self.pool_ == "arithmetic" or len(self.classifiers_) == 1:
+            return np.asarray(mean)
+        never = np.isneginf(logs).any(axis=1)  # one classifier alone rules nothing out
+        return np.where(never[:, None], mean, softmax(np.where(never[:, None], 0.0, logs), axis=1))
+
+    def _is_over_confident(self) -> bool:
+        """Whether recalibrated out-of-fold forecasts look over-confident, or rule something out."""
+        source = self.calibrator_.source
+        assert source is not None
+        rows = source._counted.rows
+        p = mapped_rows(self.calibrator_.fitted, rows)
+        recalibrated = replace(rows, probabilities=p, log_realised=None)
+        slope = assessment(Tally.of(recalibrated)).calibration_slope
+        return not (slope >= 1.0 and (p > 0.0).all())
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return (n, n_classes) logarithms of the recalibrated probabilities."""
