@@ -52,17 +52,19 @@ bench: setup
 	$(BIN)/python -m bench
 
 # Hours of attack: a million fuzzed inputs, 400 mutants, faults, oldest versions; docs/reliability.md holds the findings.
-prove: prepare .venv-torch/installed
+prove: prepare .venv-torch/installed .venv-mlflow/installed
 	$(BIN)/python -m tests.prove
 
-# PyTorch is gigabytes: an environment of its own, which sees the libraries of the other one.
-.venv-torch/installed: requirements/torch.txt $(STAMP)
-	$(PYTHON) -m venv .venv-torch || $(PYTHON) -m venv --without-pip --clear .venv-torch
-	$(PYTHON) -m pip --python .venv-torch/bin/python install --quiet --require-hashes -r requirements/torch.txt
-	$(BIN)/python -c "import site; print(site.getsitepackages()[0])" > .venv-torch/others
-	cp .venv-torch/others "$$(.venv-torch/bin/python -c 'import site; print(site.getsitepackages()[0])')/veracity.pth"
-	.venv-torch/bin/python -m pytest -q -n 0 tests/results/test_torch.py
-	touch .venv-torch/installed
+# PyTorch is gigabytes, MLflow forty packages: environments of their own, which see the libraries of the other one.
+TESTS_torch := test_torch.py
+TESTS_mlflow := test_tracking.py
+.venv-%/installed: requirements/%.txt $(STAMP)
+	$(PYTHON) -m venv .venv-$* || $(PYTHON) -m venv --without-pip --clear .venv-$*
+	$(PYTHON) -m pip --python .venv-$*/bin/python install --quiet --require-hashes -r requirements/$*.txt
+	$(BIN)/python -c "import site; print(site.getsitepackages()[0])" > .venv-$*/others
+	cp .venv-$*/others "$$(.venv-$*/bin/python -c 'import site; print(site.getsitepackages()[0])')/veracity.pth"
+	.venv-$*/bin/python -m pytest -q -n 0 tests/results/$(TESTS_$*)
+	touch $@
 
 # Every table and figure of the five papers beside the computed ones: papers/out/index.html.
 papers: setup
@@ -77,6 +79,7 @@ lock: setup
 	$(COMPILE) --extra cli -c requirements/dev.txt -o requirements/runtime.txt pyproject.toml
 	$(COMPILE) --upgrade -c requirements/runtime.txt -o requirements/pandas3.txt requirements/pandas3.in
 	$(COMPILE) --upgrade -c requirements/dev.txt -o requirements/torch.txt requirements/torch.in
+	$(COMPILE) --upgrade -o requirements/mlflow.txt requirements/mlflow.in
 
 clean:
-	rm -rf .venv .venv-pandas3 .venv-torch docs/_build docs/_generated build dist *.egg-info src/*.egg-info
+	rm -rf .venv .venv-pandas3 .venv-torch .venv-mlflow docs/_build docs/_generated build dist *.egg-info src/*.egg-info

@@ -9,7 +9,7 @@ import pytest
 
 import veracity as vc
 
-mlflow = pytest.importorskip("mlflow", reason="mlflow is in an environment of its own")
+mlflow = pytest.importorskip("mlflow", reason="mlflow is in an environment of its own: requirements/mlflow.txt")
 
 from veracity.tracking import log_to_mlflow  # noqa: E402
 
@@ -23,10 +23,12 @@ def test_a_run_holds_metrics_verdict_and_document(tmp_path: Path, monkeypatch: p
     mlflow.create_experiment("forecasts", artifact_location=(tmp_path / "files").as_uri())
     mlflow.set_experiment("forecasts")
     with mlflow.start_run() as run:
-        log_to_mlflow(a, prefix="test/", report=False)
+        log_to_mlflow(a, prefix="test/")
     found = mlflow.get_run(run.info.run_id).data
     assert found.metrics["test/scores.log_loss"] == a.scores.log_loss
     assert found.metrics == {f"test/{name}": value for name, value in a.to_metrics().items()}
     assert found.tags["test/verdict"] == a.verdict
     (document,) = (tmp_path / "files").rglob("assessment.json")
     assert vc.Assessment.from_json(document.read_text()) == a
+    (page,) = (tmp_path / "files").rglob("report.html")
+    assert "</html>" in page.read_text()
