@@ -12,6 +12,7 @@ import pytest
 import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, load_wine, make_classification
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, cross_validate
@@ -85,6 +86,43 @@ def test_scores_of_a_decision_function_become_probabilities(data: Any, classifie
     assert 0.7 < fitted.assessment_.calibration_slope < 1.4
     far = fitted.predict_proba(1e6 * data[0])
     assert np.isfinite(far).all()
+
+
+def test_classifiers_are_pooled_by_logarithms_unless_their_forecasts_are_over_confident() -> None:
+    noisy = make_classification(400, flip_y=0.3, random_state=3)
+    for classifier, data, pool in (
+        (RandomForestClassifier(20, random_state=0), (X3, Y3), "geometric"),
+        (GaussianNB(), (X, Y), "arithmetic"),
+        (DecisionTreeClassifier(max_depth=6, random_state=0), noisy, "arithmetic"),
+    ):
+        fitted = Recalibrated(classifier).fit(*data)
+        assert fitted.pool_ == pool
+        own = [fitted.calibrator_.predict(one.predict_proba(data[0])) for one in fitted.classifiers_]
+        if fitted.link_ is not None:
+            own = [fitted.calibrator_.predict(fitted.link_(one.predict_proba(data[0]))) for one in fitted.classifiers_]
+        mean = np.mean(own, axis=0) if pool == "arithmetic" else np.exp(np.mean(np.log(own), axis=0))
+        np.testing.assert_allclose(fitted.predict_proba(data[0]), mean / mean.sum(axis=1, keepdims=True), rtol=1e-9)
+
+
+def test_one_classifier_alone_rules_nothing_out() -> None:
+    fitted = Recalibrated(Sure()).fit(np.arange(100.0)[:, None] / 100, np.arange(100) % 2)
+    fitted.pool_, fitted.link_, fitted.calibrator_ = (
+        "geometric",
+        None,
+        vc.calibrate(Y, Y * 0.6 + 0.2, method="identity"),
+    )
+    for place, classifier in enumerate(fitted.classifiers_):
+        classifier.p = 1.0 if place else 0.0
+    np.testing.assert_allclose(fitted.predict_proba(np.zeros((2, 1))), [[0.2, 0.8]] * 2)
+
+
+def test_scores_of_many_classes_get_a_matrix_where_it_is_clearly_better() -> None:
+    from sklearn.datasets import load_digits
+
+    rows, labels = load_digits(return_X_y=True)
+    svm = make_pipeline(StandardScaler(), SVC(random_state=0))
+    assert Recalibrated(svm).fit(rows[::2], labels[::2]).link_.fitted.name == "matrix"
+    assert Recalibrated(svm).fit(X3[::2], Y3[::2]).link_.fitted.name == "temperature"
 
 
 def test_a_frozen_classifier_is_not_fitted_again() -> None:
@@ -171,6 +209,15 @@ class Neither(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Neither:
         self.classes_ = np.unique(y)
         return self
+
+
+class Sure(Neither):
+    """States p of the second class, whatever the case."""
+
+    p = 0.5
+
+    def predict_proba(self, X: Any) -> Any:
+        return np.column_stack([np.full(len(X), 1.0 - self.p), np.full(len(X), self.p)])
 
 
 class Logits(Neither):

@@ -199,7 +199,8 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if self.pool_ == "arithmetic" or len(self.classifiers_) == 1:
             return np.asarray(mean)
         never = np.isneginf(logs).any(axis=1)  # one classifier alone rules nothing out
-        return np.where(never[:, None], mean, softmax(np.where(never[:, None], 0.0, logs), axis=1))
+        geometric = softmax(np.where(never[:, None], 0.0, logs), axis=1)
+        return np.asarray(np.where(never[:, None], mean, geometric))
 
     def _is_over_confident(self) -> bool:
         """Whether recalibrated out-of-fold forecasts look over-confident, or rule something out."""
