@@ -47,7 +47,7 @@ def _windows(result: Monitor, most: int | None) -> Table:
         "cases",
         monitoring.expected_as(record),
         "observed",
-        "z",
+        ("z", 2),
         ("log loss", 2),
         ("expected loss", 2),
         *((("slope", 2),) if two else ()),
