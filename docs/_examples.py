@@ -26,6 +26,7 @@ HERE = Path(__file__).parent
 CHARTS = """
 import numpy as np
 import veracity as vc
+from veracity import plots
 
 rng = np.random.default_rng(2)
 x = rng.normal(0, 1.2, 1500)
@@ -54,8 +55,8 @@ KINDS = {  # of what each of these draws pictures
 # -- charts ---------------------------------------------------------------------------------------------------------
 
 
-def charts() -> Iterator[tuple[plots.Picture, str]]:
-    """Yield every picture, of the first result that has numbers for it, with the call that draws it."""
+def charts() -> Iterator[tuple[plots.Picture, str, dict[str, bytes]]]:
+    """Yield every picture, of the first result that has numbers for it, with the call, and what it draws by theme."""
     results: dict[str, Any] = {}
     exec(CHARTS, results)
     found: dict[str, tuple[plots.Picture, str]] = {}
@@ -63,11 +64,13 @@ def charts() -> Iterator[tuple[plots.Picture, str]]:
         for picture in (picture for kind in kinds for picture in plots.pictures(kind, results[variable])):
             call = f'{variable}.plot("{picture.name}")'
             if variable == "coupled":  # densities are no result of an assessment
-                call = f'veracity.plots.chart("{picture.name}", {variable})'
+                call = f'plots.chart("{picture.name}", {variable})'
             found.setdefault(picture.name, (picture, call))
     if missing := sorted(set(plots.names()) - set(found)):
         raise ExtensionError(f"charts without an example in docs/_examples.py: {', '.join(missing)}")
-    yield from found.values()
+    for picture, call in found.values():
+        drawn = {theme: eval(f'{call[:-1]}, theme="{theme}")', results) for theme in ("light", "dark")}
+        yield picture, call, {theme: plots.rendered(chart, "svg") for theme, chart in drawn.items()}
 
 
 # -- options --------------------------------------------------------------------------------------------------------

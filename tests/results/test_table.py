@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from veracity import PredictionTable, assess, rule
+from veracity import PredictionTable, assess, plots, rule
 from veracity.formulas.rules import RULES
 
 A = [[83, 56], [2, 12]]
@@ -319,6 +319,11 @@ def test_pictures_are_equal_after_json_and_back(name, options):
     assert "forecast 2" in drawn or name == "attributes"
     again = PredictionTable.from_json(table.to_json())
     assert json.dumps(again.plot(name, **options).to_dict()) == drawn
+
+
+def test_the_caption_of_attributes_counts_one_as_one():
+    caption = plots.Picture("attributes", PredictionTable([[60, 20], [25, 48]], [0.2, 0.8])).caption
+    assert caption.endswith("1 was predicted higher than observed.")
 
 
 def test_pictures_that_a_table_does_not_allow_say_why():

@@ -33,7 +33,7 @@ def caption(result: TableAssessment) -> str:
     high = sum(point["stated"] > point["observed"] for point in points)
     return (
         f"{better} of {len(points)} forecasts are nearer to the observed share than the prevalence "
-        f"({percent(base, 0)}) is; {high} were predicted higher than observed."
+        f"({percent(base, 0)}) is; {high} {'was' if high == 1 else 'were'} predicted higher than observed."
     )
 
 
