@@ -83,6 +83,24 @@ def test_any_r_agrees_with_the_sums_of_the_plan() -> None:
         asked.differences(-2.0)
 
 
+def test_a_component_with_a_value_and_nothing_left_to_test_says_why() -> None:
+    rng = np.random.default_rng(4)
+    q = rng.dirichlet(np.ones(4), 400)
+    y = (q.cumsum(axis=1) < rng.random((400, 1))).sum(axis=1)
+    noisy = {f"m{i}": q * np.exp(rng.normal(0.0, 0.1 * i, q.shape)) for i in range(4)}
+    c = vc.compare(y, {name: p / p.sum(axis=1, keepdims=True) for name, p in noisy.items()})
+    found = [d for name in ("CL", "AL", "RL", "slope") for d in c.components(name)]
+    assert any(d.z == 0.0 for d in found)
+    for d in found:
+        assert (d.reason is not None) == (d.z == 0.0)
+        assert d.z is not None
+        assert d.z * d.value >= 0.0
+        if d.reason is not None:
+            assert d.low is not None
+            assert d.high is not None
+            assert d.low < 0.0 < d.high
+
+
 def test_components_are_differences_of_the_assessments() -> None:
     y, models = example()
     c = vc.compare(y, models)

@@ -14,7 +14,7 @@ from veracity.records.sections import Section
 class PairDifference(Section):
     """Mean of a − b over the same cases; a negative difference of losses means that a is better.
 
-    `p_adjusted` is Holm's over all pairs. Where nothing can be tested, `reason` says why.
+    `p_adjusted` is Holm's over all pairs. Where nothing can be tested, or is left to test, `reason` says why.
     """
 
     a: str

@@ -28,6 +28,7 @@ GAP = 1.5  # times the usual step from which neighbours in time have a gap betwe
 NORMAL = 1.96  # half-width at 95 % in standard errors
 SAME = "the two give every case the same"
 FEW = "one case: no interval"
+SHORT = "no more than fits to so many cases fall short by, so nothing is left to test"
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ def differences(
             value = math.nan if reason else _infinite(found, i, sign, value)
             made.append(PairDifference(models[a], models[b], value, None, None, None, None, None, why[row]))
             continue
-        said = SAME if math.isnan(z[row]) else None
+        said = SAME if math.isnan(z[row]) else SHORT if z[row] == 0.0 and value != 0.0 else None
         low = value - math.hypot(half * error, unsure[b]) - float(missing[b])
         high = value + math.hypot(half * error, unsure[a]) + float(missing[a])
         tests = _known(z[row]), float(p[row]), float(adjusted[row])
