@@ -73,6 +73,17 @@ def test_a_direction_of_a_group_is_said_to_be_beside_all_cases_which_may_be_off_
     assert "3 (too low beside all cases together)" in said
 
 
+def test_one_group_that_is_off_does_not_make_the_others_off() -> None:
+    named = []
+    for seed in range(12):
+        z, g, rng = example(groups=5, seed=seed)
+        slope = np.where(g == 0, 0.3, 1.0) if seed % 2 else 1.0
+        y = (rng.random(len(z)) < sigmoid(slope * z + (g == 0) * (1 - seed % 2))).astype(int)
+        named.append(compared(y, sigmoid(z), g).names)
+    assert all(found[:1] == ("0",) for found in named)
+    assert sum(len(found) > 1 for found in named) <= 2  # 5 % of them; half of them where all are compared with all
+
+
 def test_harder_groups_do_not_differ_in_calibration() -> None:
     z, g, rng = example()
     z = z * (0.3 + 0.5 * g)

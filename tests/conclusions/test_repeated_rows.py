@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.model_selection import cross_val_predict
+from sklearn.naive_bayes import GaussianNB
 
 import veracity as vc
 from veracity import show
@@ -111,3 +114,12 @@ def test_constant_coarse_and_certain_forecasts_raise_no_alarm(p: NDArray[np.floa
 def test_a_network_that_is_wrong_in_whole_regions_does_not_look_repeated(shared):
     held = read(shared / "cifar_netcal/lenet-5-cifar-100.parquet", ReadOptions())
     assert repeated_rows(vc.Tally.of(next(iter(held.values())))) is None
+
+
+@pytest.mark.parametrize("load", [load_digits, load_breast_cancer])
+def test_naive_bayes_of_different_cases_does_not_look_repeated_and_its_copies_do(load):
+    x, y = load(return_X_y=True)
+    p = cross_val_predict(GaussianNB(), x, y, cv=5, method="predict_proba")
+    assert repeated_rows(vc.Tally.of(y, p)) is None
+    some = np.repeat(np.random.default_rng(0).permutation(len(y))[:200], 5)
+    assert repeated_rows(vc.Tally.of(y[some], p[some], labels=range(p.shape[1]))) is not None

@@ -70,7 +70,7 @@ def test_a_minimum_probability_that_leaves_the_base_rate_better_says_so() -> Non
     text = " ".join(str(a).split())
     loss = a.verdict_detail.floored_loss
     assert (
-        f"always predicting the class frequencies is better: log loss {a.baseline.log_loss:.2f} against {loss:.2f}"
+        f"always predicting the class frequencies has a better log loss: {a.baseline.log_loss:.2f} against {loss:.2f}"
         in text
     )
     sound = rng.random(2000)

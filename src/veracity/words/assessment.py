@@ -136,7 +136,7 @@ def fix(
         loss = verdict.floored_loss
         if baseline is not None and loss is not None and baseline <= loss < math.inf:
             always = "always predicting the class frequencies"
-            text += f" Even so, {always} is better: log loss {baseline:.2f} against {loss:.2f}."
+            text += f" Even so, {always} has a better log loss: {baseline:.2f} against {loss:.2f}."
         return Said(ACTION, "Fix", text, *ready)
     if verdict.state in ("found", "slight"):
         text = "No simple correction fits: it needs more cases, or another model."

@@ -17,6 +17,7 @@ from .verdict import why_not
 
 NAMED_FILES = 3
 NAMED_CELLS = 3
+WITH_INTERVALS = 10  # cases of the rarer outcome from which scores have intervals
 SHIFTED = 0.05  # p below which estimated class frequencies are worth an adjustment
 ENOUGH = 100  # cases a class from which they are
 
@@ -165,7 +166,8 @@ def _(finding: of_results.Empty) -> str:
 @sentence_of.register
 def _(finding: of_results.FewEvents) -> str:
     outcomes = "outcome is" if finding.count == 1 else "outcomes are"
-    return f"only {finding.count} {outcomes} {finding.outcome}: read the intervals, not the values"
+    told = "read the intervals, not the values" if finding.count >= WITH_INTERVALS else "the values are mostly chance"
+    return f"only {finding.count} {outcomes} {finding.outcome}: {told}"
 
 
 @sentence_of.register

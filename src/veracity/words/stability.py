@@ -120,7 +120,8 @@ def drift_note(drift: Drift | None) -> str:
         return f"Change over time was not tested: {drift.reason}." if drift.reason else ""
     said = "changes" if drift.p <= BESIDE else "seems to change" if drift.p <= IN_TABLE else "does not clearly change"
     each = ", ".join(f"{name} {p_equals(p)}" for name, p in (("level", drift.level.p), ("slope", drift.slope.p)) if p)
-    return f"Calibration {said} over time ({p_equals(drift.p)}; {each})."
+    slow = "" if drift.p <= IN_TABLE else " Only slow change is looked for, none that comes and goes, as with seasons."
+    return f"Calibration {said} over time ({p_equals(drift.p)}; {each}).{slow}"
 
 
 def group_notes(column: str, group: Group) -> list[str]:

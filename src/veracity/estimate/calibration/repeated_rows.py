@@ -35,6 +35,7 @@ SUSPICIOUS = 3.5  # z, from the exact variance, from which outcomes are drawn
 FIRES = 4.0  # z among the draws
 LEAST = 1e-6  # probabilities below are as near to each other as this
 CLOSE, MOSTLY = 0.5, 0.5  # distance of a copy, as a share of that of further cases; share of T from such pairs
+TIMES = 3.0  # as much as the other pairs, on average: where nearer outcomes only agree somewhat more, nothing repeats
 TIED = 0.5  # share of T from equal forecasts from which these are taken as the copies
 LITTLE = 0.1  # of the mean variance of outcomes
 AT_ONCE = 1 << 22  # numbers held together
@@ -88,14 +89,16 @@ def repetition(rows: Forecasts, seed: int = 0) -> Repetition | None:
     rng, tie = np.random.default_rng(seed), _numbered(key[row])
     y = cases.y[row][np.lexsort([rng.random(len(row)), tie])]  # outcomes of equal forecasts in a random order
     least = 1.0 / (2.0 * len(row))
+    held: _OfTwo | _OfMany
     if isinstance(cases, Many):
         held = _OfMany.of(p[row], _floored(c[row], least), tie)
         if not held.suspicious(y):
             return None
         pooled = recalibrated(rows, p, cases)  # whatever curve or confusion of classes the first one missed
         held = replace(held, c=_floored(pooled[row], least))
-        return held.judged(y, rng) if held.is_local(y) else None
-    return _OfTwo(np.clip(c[row], least, 1.0 - least), tie).judged(y, rng)
+    else:
+        held = _OfTwo(np.clip(c[row], least, 1.0 - least), tie)
+    return held.judged(y, rng) if held.is_local(y) else None
 
 
 def _floored(c: Floats, least: float) -> Floats:
@@ -175,6 +178,13 @@ class _OfTwo(_Neighbours):
         total = next_to.sum(axis=1) - apart.sum(axis=1) / (FURTHER[1] - FURTHER[0] + 1)
         return total, next_to[:, equal].sum(axis=1)
 
+    def is_local(self, y: Ints) -> bool:
+        """Return whether T is suspicious without its largest pair: two near misses by certain forecasts are chance."""
+        r = ((y - self.c) / np.sqrt(self._scale))[None]
+        next_to, apart = _beside(r)
+        left = float((next_to - apart / (FURTHER[1] - FURTHER[0] + 1)).sum() - next_to.max(initial=0.0))
+        return left >= SUSPICIOUS * float(np.sqrt(self.variance))
+
     @property
     def variance(self) -> float:
         """Products of different pairs are uncorrelated."""
@@ -210,7 +220,7 @@ class _OfMany(_Neighbours):
         (first, last), x = FURTHER_OF_MANY, np.log(np.maximum(p, LEAST))
         near = nearest(x, last)[:, [0, *range(first - 1, last)]]
         least, further = (np.linalg.norm(x - x[near[:, column]], axis=1) for column in (0, 1))
-        return cls(c, tie, near, least <= CLOSE * further)
+        return cls(c, tie, near, (least < CLOSE * further) | (tie[near[:, 0]] == tie))
 
     def is_local(self, y: Ints) -> bool:
         """Return whether the agreement is that of cases next to each other, and not of regions of many classes.
@@ -221,7 +231,10 @@ class _OfMany(_Neighbours):
         rest[np.arange(len(y)), y] += 1.0
         products = np.stack([np.einsum("ij,ij->i", rest, rest[other]) for other in self.near.T])
         agree = self._share @ products
-        return bool(agree[self.close].sum() >= MOSTLY * agree.sum())
+        close, others = agree[self.close], agree[~self.close]
+        return bool(
+            close.sum() >= MOSTLY * agree.sum() and close.sum() * len(others) >= TIMES * others.sum() * len(close)
+        )
 
     @property
     def _share(self) -> Floats:

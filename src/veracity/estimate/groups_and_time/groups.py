@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from veracity.estimate.calibration.verdict_of_tally import alpha_of, verdict
 from veracity.estimate.comparison.compare import FEWEST_CLUSTERS
 from veracity.estimate.comparison.components import Judge, Judged
 from veracity.estimate.comparison.dependent import Widening
-from veracity.estimate.groups_and_time.group_calibration import group_scores
+from veracity.estimate.groups_and_time.group_calibration import GroupScores, group_scores
 from veracity.estimate.groups_and_time.stability import LEVEL, SLOPE, aligned
 from veracity.estimate.loss.folds import BLOCKS, blocks
 from veracity.estimate.loss.losses import ONE_FOLD, error_of
@@ -48,6 +48,7 @@ SHRUNK = "empirical Bayes (DerSimonian–Laird)"
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000
 MOST_TESTED = 1 << 17  # rows whose calibration is compared between levels
 MOST_JUDGED = 50  # levels with a verdict and means of their own, beside the worst and those whose calibration is off
+MOST_STEPS = 5  # groups that are taken out one by one
 MOST_GROUPS = 1_000  # levels that are compared one by one; smaller ones as one
 SLOPES = ("too cautious", "too extreme")  # of residuals that rise, or fall, with the forecast
 NOT_COMPARABLE = "forecasts cannot be compared with outcomes"
@@ -175,31 +176,77 @@ def calibration(levels: Mapping[str, Tally], seed: int, untested: Reason | None 
     block = blocks(clusters, rows.time, rows.copies, None if clusters is None else row_hashes(rows))
     if block is not None and (number := len(np.unique(block))) < BLOCKS:
         return _no_calibration(f"{number} clusters: too few to test, at least {BLOCKS} needed")
-    held = aligned(rows, group, block)
-    scores = group_scores(held.cases, held.p, held.beside, seed)
-    p = {name: one.p for name, one in scores.items()}
-    adjusted = dict(zip(p, holm(list(p.values())).tolist(), strict=True))
-    off = []
-    for what, one in scores.items():
-        for g in one.named if adjusted[what] <= ALPHA else ():
-            if g < len(ordered) and (g < MOST_GROUPS - 1 or len(ordered) <= MOST_GROUPS):
-                z = float(one.z[g]) * (-1.0 if what == LEVEL and held.flipped else 1.0)
-                words = (("too low", "too high") if held.p.ndim == 1 else (None, None)) if what == LEVEL else SLOPES
-                off.append(GroupShift(ordered[g], what, z, words[0] if z > 0.0 else words[1]))
+    first = _Tested.of(rows, group, block, seed)
+    off = _step_down(first, ordered, rows, group, block, seed)
     off.sort(key=lambda one: (-abs(one.z), one.what))
-    shift, shifts = scores[LEVEL].shift, None
+    shift, shifts = first.scores[LEVEL].shift, None
     if shift is not None and len(ordered) <= MOST_GROUPS:
-        sign = -1.0 if held.flipped else 1.0
+        sign = -1.0 if first.flipped else 1.0
         shifts = {name: sign * float(shift[ordered.index(name)]) for name in levels if name in used}
     return GroupCalibration(
-        PValue(p[LEVEL]),
-        PValue(p[SLOPE]),
-        min(adjusted.values()),
+        PValue(first.scores[LEVEL].p),
+        PValue(first.scores[SLOPE].p),
+        min(first.adjusted.values()),
         tuple(dict.fromkeys(one.group for one in off)),
-        scores[LEVEL].method,
+        first.scores[LEVEL].method,
         tuple(off),
         shifts,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Tested:
+    """Scores of groups with the p of level and slope (Holm); `flipped`: the event is the first of two classes."""
+
+    scores: dict[str, GroupScores]
+    adjusted: dict[str, float]
+    two: bool
+    flipped: bool
+
+    @classmethod
+    def of(cls, rows: Forecasts, group: Ints, block: Array | None, seed: int) -> _Tested:
+        held = aligned(rows, group, block)
+        scores = group_scores(held.cases, held.p, held.beside, seed)
+        adjusted = holm([one.p for one in scores.values()]).tolist()
+        return cls(scores, dict(zip(scores, adjusted, strict=True)), held.p.ndim == 1, held.flipped)
+
+    def off(self, names: Sequence[str]) -> list[GroupShift]:
+        """Return the groups that are off by more than chance explains, the farthest first."""
+        found = []
+        for what, one in self.scores.items():
+            for g in one.named if self.adjusted[what] <= ALPHA else ():
+                if g < len(names) and (g < MOST_GROUPS - 1 or len(names) <= MOST_GROUPS):
+                    z = float(one.z[g]) * (-1.0 if what == LEVEL and self.flipped else 1.0)
+                    words = (("too low", "too high") if self.two else (None, None)) if what == LEVEL else SLOPES
+                    found.append(GroupShift(names[g], what, z, words[0] if z > 0.0 else words[1]))
+        return sorted(found, key=lambda one: (-abs(one.z), one.what))
+
+
+def _step_down(
+    tested: _Tested, ordered: Sequence[str], rows: Forecasts, group: Ints, block: Array | None, seed: int
+) -> list[GroupShift]:
+    """Return the groups that are off, the others than the farthest as far as they are off without it too.
+
+    One group that is off moves the calibration of all cases together, beside which the others would be off.
+    """
+    found, names = list[GroupShift](), list(ordered)
+    named = {one.group for one in tested.off(names)}
+    for step in range(MOST_STEPS):
+        off = [one for one in tested.off(names) if one.group in named]
+        if step == MOST_STEPS - 1 or len(ordered) > MOST_GROUPS:
+            return [*found, *off]
+        found += [one for one in off if one.group == off[0].group]
+        if not off or len(names) == 2:
+            break
+        g = names.index(off[0].group)
+        kept = np.flatnonzero(group != g)
+        names.pop(g)
+        rows, group, block = rows.take(kept), group[kept], None if block is None else block[kept]
+        group = group - (group > g)
+        if int(rows.copies.sum()) < FEWEST_ROWS:
+            break
+        tested = _Tested.of(rows, group, block, seed)
+    return found
 
 
 def _no_calibration(reason: str) -> GroupCalibration:
