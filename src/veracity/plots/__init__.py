@@ -35,12 +35,13 @@ FORMATS = ("html", "png", "svg", "pdf", "json")
 
 def names(of: str | None = None) -> list[str]:
     """Return the names of all pictures, the files of this folder; or of those of "assessment", "models" or "table"."""
-    return list(_names()) if of is None else [name for name in _names() if of == module(name).OF]
+    found = _names(tuple(__path__))
+    return list(found) if of is None else [name for name in found if of == module(name).OF]
 
 
 @cache
-def _names() -> tuple[str, ...]:
-    return tuple(sorted(name for _, name, _ in pkgutil.iter_modules(__path__) if not name.startswith("_")))
+def _names(folders: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(name for _, name, _ in pkgutil.iter_modules(folders) if not name.startswith("_")))
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def _drawn(name: str, result: Result, **options: object) -> ChartType:
 
 
 def module(name: str) -> ModuleType:
-    if name not in (known := _names()):
+    if name not in (known := _names(tuple(__path__))):
         raise ValueError(f"plot: no picture {name!r}; there are {', '.join(known)}")
     return importlib.import_module(f"{__name__}.{name}")
 
