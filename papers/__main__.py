@@ -97,7 +97,7 @@ def _checked(folder: Path) -> Path:
 
 def _data(given: str | None) -> Path | None:
     if given is not None and not Path(given).is_dir():
-        raise ValueError(f"--data {given}: no such folder")
+        raise ValueError(f"--data {given}: no such folder\n  leave --data out, or give a folder of real networks")
     places = DATA if given is None else (given,)
     return next((Path(place) for place in places if Path(place).is_dir()), None)
 

@@ -157,7 +157,7 @@ def test_cq_metrics_are_equal_for_every_way_to_store_outputs(tmp_path):
     expected = cq.metrics(f).reported
     for forecasts in found.values():
         np.testing.assert_allclose(cq.metrics(forecasts).reported, expected, rtol=1e-9)
-    with pytest.raises(ValueError, match="no such folder"):
+    with pytest.raises(ValueError, match="no such folder\n  give the one with a file for each network"):
         _outputs.load(tmp_path / "none")
     empty = tmp_path / "empty"
     empty.mkdir()
