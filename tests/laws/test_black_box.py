@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from veracity.calibrators import black_box
 from veracity.inputs import Forecasts
@@ -32,6 +33,25 @@ def test_the_mean_forecast_here_is_that_of_the_reference_weighted_by_the_estimat
     found, _ = black_box(here, before)
     by_class = np.array([before.matrix[before.outcomes == j].mean(axis=0) for j in range(3)])
     np.testing.assert_allclose(found @ by_class, here.matrix.mean(axis=0), atol=1e-12)
+
+
+def test_p_is_that_of_the_derivatives_by_every_case():
+    """Own NumPy and SciPy: complex steps in the weight of each case, Wald's χ² of the change."""
+    here, before = sample(80, HERE, 11), sample(120, BEFORE, 12)
+
+    def change(w, v):
+        prior = np.array([v[before.outcomes == j].sum() for j in range(3)]) / v.sum()
+        joint = np.array([v[before.outcomes == j] @ before.matrix[before.outcomes == j] for j in range(3)]).T / v.sum()
+        return np.linalg.solve(joint, w @ here.matrix / w.sum()) * prior - prior
+
+    ones, others = np.ones(80, complex), np.ones(120, complex)
+    steps = [change(ones + 1e-30j * e, others).imag / 1e-30 for e in np.eye(80)]
+    steps += [change(ones, others + 1e-30j * e).imag / 1e-30 for e in np.eye(120)]
+    covariance, moved = (np.array(steps).T @ np.array(steps))[:2, :2], change(ones, others).real
+    found, finding = black_box(here, before)
+    np.testing.assert_allclose(found - before.prior, moved, atol=1e-12)
+    wanted = stats.chi2.sf(moved[:2] @ np.linalg.solve(covariance, moved[:2]), 2)
+    assert finding.p == pytest.approx(wanted, rel=1e-9)
 
 
 def test_p_is_uniform_where_nothing_changed():
