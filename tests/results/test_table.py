@@ -340,7 +340,7 @@ def test_a_picture_with_an_upright_tangent_is_drawn():
 
 @pytest.mark.parametrize("at", ["forecasts", "prior"])
 def test_tangents_of_any_number_of_categories_are_labelled_beside_separation(at):
-    table = PredictionTable([[60 - 5 * i, 1 + 5 * i] for i in range(12)])
+    table = PredictionTable([[60 - 5 * i, 1 + 5 * i] for i in range(12)], [0.05 + 0.08 * i for i in range(12)])
     drawn = table.plot("bregman_tangents", at=at).to_dict()
     held = [row for rows in drawn["datasets"].values() for row in rows if "text" in row]
     lines = table.tangents("log")

@@ -106,8 +106,8 @@ def chart(result: TableAssessment, *, rule: str | float = "log", at: str = "fore
     shown = style.tips({key: COLUMNS[key] for key in ("category", "p", "slope")})
     lines = style.points(ends).mark_line(strokeWidth=1.5)
     dots = style.points(tangents)
-    touched: style.Rows = tangents if at == "forecasts" else drawn.observed
-    feet = [{"p": point["p"], "g": point["g"], "bottom": bottom} for point in (touched[0], touched[-1])]
+    outer = (drawn.observed[0], drawn.observed[-1])
+    feet = [{"p": share["p"], "g": share["g"], "bottom": bottom} for share in outer]
     layers = [style.points(drawn.curve).mark_line(style="guide", strokeWidth=2).encode(x=x, y=y)]
     layers += [*_psep(result, feet, x, y), *_intercepts(ends, LINE * height, x)]
     if at == "prior":
