@@ -1,9 +1,8 @@
 """The monitor: how often it is wrong, how soon it finds a change, and whether its words are right.
 
-`python -m bench.monitor [--draws N] [evalues|alarms|weekly|classes|delays|words …]` prints the tables. Forecasts come
-from 256 equally
-frequent values, so that the ratios of a day are counts times a table; everything else is the code that ships. True
-probabilities are known.
+`python -m bench.monitor [--draws N] [evalues|alarms|weekly|classes|delays|words|class_words …]` prints the tables.
+Forecasts come from some equally frequent values, so that the ratios of a day are counts times a table; everything else
+is the code that ships. True probabilities are known.
 """
 
 from __future__ import annotations
@@ -136,30 +135,68 @@ def classes(draws: int) -> None:
             print(f"false alarms a year, {k} classes, reference {cases:6,}: {shares}, {draws} series", flush=True)
 
 
-def _alarm_of_more(rng: np.random.Generator, k: int, cells: int, cases: int, sd: float) -> bool:
-    """Return whether a year of calibrated forecasts of k classes has an alarm; days differ in every class but one."""
-    true = log_softmax(rng.gumbel(0.0, 1.6, (cells, k)), axis=1)
-    stated = np.exp(log_softmax(1.3 * true, axis=1))
+class Source:
+    """Equally frequent forecasts of k classes, stated too extreme; days differ in all classes but one."""
 
-    def counts(days: int, per_day: int) -> np.ndarray:
-        """(days, cells, k) outcomes."""
+    def __init__(self, rng: np.random.Generator, k: int, cells: int, sd: float) -> None:
+        self.rng, self.sd = rng, sd
+        self.true = log_softmax(rng.gumbel(0.0, 1.6, (cells, k)), axis=1)
+        self.stated = np.exp(log_softmax(1.3 * self.true, axis=1))
+
+    def counts(self, days: int, per_day: int, change: Change | None = None) -> np.ndarray:
+        """(days, cells, k) outcomes; a change of level is that of the first class."""
+        cells, k = self.true.shape
+        logs = self.true if change is None else change.slope * self.true + change.level * (np.arange(k) == 0)
         effect = np.zeros((days, 1, k))
-        effect[:, 0, 1:] = sd * rng.standard_normal((days, k - 1))
-        n = rng.multinomial(per_day, np.full(cells, 1.0 / cells), size=days)
-        return np.asarray(rng.multinomial(n, np.exp(log_softmax(true + effect, axis=2))))
+        effect[:, 0, 1:] = self.sd * self.rng.standard_normal((days, k - 1))
+        n = self.rng.multinomial(per_day, np.full(cells, 1.0 / cells), size=days)
+        return np.asarray(self.rng.multinomial(n, np.exp(log_softmax(logs + effect, axis=2))))
 
-    day, cell, y = np.nonzero(drawn := counts(DAYS, cases // DAYS))
-    f = Forecasts(stated[cell], y, tuple(range(k)), counts=drawn[day, cell, y])
-    held = fitted(Days.of(f, day))
-    alternatives, logs = held.alternatives, logs_of(stated)
-    assert isinstance(alternatives, MoreClasses)
-    table = alternatives.by_outcome(logs).reshape(cells * k, -1)
-    c = alternatives.expected(logs)
-    year = counts(YEAR, PER_DAY)
-    phi = 1.0 + (held.variance or 0.0) * (year.sum(axis=2) @ (c * (1.0 - c))).max(axis=1)
-    ratios = (year.reshape(YEAR, -1) @ table) / phi[:, None]
-    shape = len(alternatives.nulls), len(alternatives.weights)
-    return bool(alarm_days(ratios.reshape(1, YEAR, *shape), alternatives)[0])
+    def reference(self, cases: int) -> Reference:
+        day, cell, y = np.nonzero(drawn := self.counts(DAYS, cases // DAYS))
+        f = Forecasts(self.stated[cell], y, tuple(range(self.true.shape[1])), counts=drawn[day, cell, y])
+        return fitted(Days.of(f, day))
+
+    def ratios(self, held: Reference, counts: np.ndarray) -> np.ndarray:
+        """(days, nulls, alternatives) log ratios of every day, divided by its φ."""
+        alternatives, logs = held.alternatives, logs_of(self.stated)
+        assert isinstance(alternatives, MoreClasses)
+        table = alternatives.by_outcome(logs)
+        c = alternatives.expected(logs)
+        phi = 1.0 + (held.variance or 0.0) * (counts.sum(axis=2) @ (c * (1.0 - c))).max(axis=1)
+        return np.tensordot(counts, table, 2) / phi[:, None, None]
+
+
+def _alarm_of_more(rng: np.random.Generator, k: int, cells: int, cases: int, sd: float) -> bool:
+    """Return whether a year of calibrated forecasts of k classes has an alarm."""
+    source = Source(rng, k, cells, sd)
+    held = source.reference(cases)
+    ratios = source.ratios(held, source.counts(YEAR, PER_DAY))
+    return bool(alarm_days(ratios[None], held.alternatives)[0])
+
+
+def class_words(draws: int) -> None:
+    """Words and class at the alarm after 30 calibrated days of three classes."""
+    for name, change, right in (
+        ("level −.6 of a class", Change(level=-0.6), ({TOO_HIGH}, 0)),
+        ("slope .7", Change(slope=0.7), ({OVER}, None)),
+    ):
+        found = good = 0
+        for draw in range(draws):
+            source = Source(np.random.default_rng([draw, 9]), 3, 64, 0.0)
+            held = source.reference(6000)
+            counts = np.concatenate([source.counts(30, PER_DAY), source.counts(150, PER_DAY, change)])
+            ratios = source.ratios(held, counts)
+            day = int(alarm_days(ratios[None], held.alternatives)[0])
+            if day <= 30:
+                continue
+            detector = Detector.new(held.alternatives)
+            for number in range(day):
+                detector = detector.after(ratios[number], number)
+            _, said, of_class = detector.explanation(held.alternatives)
+            found += 1
+            good += (set(said), of_class) == right
+        print(f"words after {name} of 3 classes: right in {good} of {found} alarms, {draws} series", flush=True)
 
 
 def delays(draws: int) -> None:
@@ -262,7 +299,15 @@ def _ever(
     return float(ever.mean())
 
 
-TABLES = {"evalues": evalues, "alarms": alarms, "weekly": weekly, "classes": classes, "delays": delays, "words": words}
+TABLES = {
+    "evalues": evalues,
+    "alarms": alarms,
+    "weekly": weekly,
+    "classes": classes,
+    "delays": delays,
+    "words": words,
+    "class_words": class_words,
+}
 
 
 def run(quick: bool = False) -> dict[str, Any]:
