@@ -1,6 +1,6 @@
 """Estimates without labels, sites without rows, and tables counted in databases, against the truth.
 
-`python -m bench.estimate [--draws N] [estimate|sites|sql …]` prints the tables; `--nannyml PYTHON` adds
+`python -m bench.estimate [--draws N] [estimate|sites|rowless|sql …]` prints the tables; `--nannyml PYTHON` adds
 cbpe. True probabilities are known.
 """
 
@@ -149,6 +149,20 @@ def sites(draws: int) -> None:
         print(f"sites, slope {slope}, level {level}: same verdict in {same / draws:.3f} of {draws}", flush=True)
 
 
+def rowless(draws: int) -> None:
+    """More than two classes without rows: how often level or confidence is found wrong."""
+    for k, n in ((3, 1000), (10, 2000)):
+        for slope in (1.0, 1.2):
+            found = 0
+            for seed in range(draws):
+                rng = np.random.default_rng([seed, k])
+                x = rng.gumbel(0.0, 1.5, (n, k))
+                y, p = _outcomes(rng, softmax(x, axis=1)), softmax(slope * x, axis=1)
+                tally = vc.Tally.of(y, p, labels=list(range(k))).without_rows(at_least=5)
+                found += vc.assess(tally).verdict_detail.state == "found"
+            print(f"without rows, {k} classes, {n:,} cases, slope {slope}: found in {found / draws:.3f} of {draws}")
+
+
 def in_database(y: np.ndarray, p: np.ndarray) -> vc.Tally:
     """Return the tally that DuckDB counts."""
     import duckdb
@@ -202,7 +216,7 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.estimate", description=__doc__)
-    tables = {"estimate": estimate, "sites": sites, "sql": lambda _: database()}
+    tables = {"estimate": estimate, "sites": sites, "rowless": rowless, "sql": lambda _: database()}
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"some of {', '.join(tables)}; all by default")
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--nannyml", metavar="PYTHON", help="interpreter that has NannyML, for the table cbpe")
