@@ -1,6 +1,7 @@
 """One number each, for people who want no more: `metrics.log_loss(y, p)`; the same numbers as in `assess`.
 
-Every function takes outcomes and probabilities, (n,) for the second of two classes or (n, k), as `assess` does.
+Every function takes outcomes and probabilities, (n,) for the second of two classes or (n, k), or `Forecasts`, as
+`assess` does.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ class Metric(Protocol):
 
     def __call__(
         self,
-        y_true: ArrayLike,
-        y_proba: ArrayLike,
+        y_true: ArrayLike | Forecasts,
+        y_proba: ArrayLike | None = ...,
         *,
         sample_weight: ArrayLike | None = ...,
         labels: Labels = ...,
@@ -48,9 +49,17 @@ def metric(measure: Measure, **example: float) -> Metric:
     """Return the function that computes a measure of the registry; `example` is its public name with a value."""
 
     def of(
-        y_true: ArrayLike, y_proba: ArrayLike, *, sample_weight: ArrayLike | None = None, labels: Labels = None
+        y_true: ArrayLike | Forecasts,
+        y_proba: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        labels: Labels = None,
     ) -> float:
-        return measure(Forecasts.of(y_true, y_proba, sample_weight=sample_weight, labels=labels))
+        if not isinstance(y_true, Forecasts):
+            return measure(Forecasts.of(y_true, y_proba, sample_weight=sample_weight, labels=labels))
+        if not (y_proba is sample_weight is labels is None):
+            raise TypeError(f"{of.__name__}() got more than Forecasts, which hold all their data; give it to these")
+        return measure(y_true)
 
     of.__name__ = of.__qualname__ = measure.name
     direction = {"lower": " Lower is better.", "higher": " Higher is better."}.get(measure.better, "")
@@ -78,7 +87,11 @@ def power_score(r: float) -> Metric:
 
 
 def calibration_error(
-    y_true: ArrayLike, y_proba: ArrayLike, *, sample_weight: ArrayLike | None = None, labels: Labels = None
+    y_true: ArrayLike | Forecasts,
+    y_proba: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    labels: Labels = None,
 ) -> Reading:
     """Return the calibration error with 15 bins: of the event for two classes, of the pick for more.
 
@@ -93,7 +106,11 @@ def calibration_error(
 
 
 def calibration_slope(
-    y_true: ArrayLike, y_proba: ArrayLike, *, sample_weight: ArrayLike | None = None, labels: Labels = None
+    y_true: ArrayLike | Forecasts,
+    y_proba: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    labels: Labels = None,
 ) -> Reading:
     """Return the slope b of ln p' = a + b ln p with its interval: below 1 over-confident, above 1 under-confident.
 
@@ -104,7 +121,11 @@ def calibration_slope(
 
 
 def calibration_loss(
-    y_true: ArrayLike, y_proba: ArrayLike, *, sample_weight: ArrayLike | None = None, labels: Labels = None
+    y_true: ArrayLike | Forecasts,
+    y_proba: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    labels: Labels = None,
 ) -> Reading:
     """Return what recalibration takes off the log loss on cases it was not fitted to (at least), with its interval.
 

@@ -65,3 +65,27 @@ def test_a_metric_refuses_what_an_assessment_refuses(name: str) -> None:
         own([0, 1], [0.2, np.nan])
     with pytest.raises(ValueError, match="2 outcomes"):
         own([0, 1], [0.2, 0.3, 0.4])
+
+
+def test_what_a_refusal_of_logits_or_missing_values_advises_is_taken() -> None:
+    y, p, _ = data(2)
+    logits, holed = np.log(p / (1.0 - p)), np.where(np.arange(500) == 3, np.nan, p)
+    for bad, how, expected in (
+        (logits, {"scale": "logit"}, vc.assess(y, p)),
+        (holed, {"missing": "drop"}, vc.assess(np.delete(y, 3), np.delete(p, 3))),
+    ):
+        with pytest.raises(ValueError, match=next(iter(how.items()))[0]):
+            metrics.log_loss(y, bad)
+        for name, number in NUMBERS.items():
+            found = getattr(metrics, name)(vc.Forecasts.of(y, bad, **how))
+            assert found == pytest.approx(number(expected), rel=1e-9), name
+    with pytest.raises(TypeError, match=r"log_loss\(\) got more than Forecasts"):
+        metrics.log_loss(vc.Forecasts.of(y, p), labels=[0, 1])
+
+
+def test_a_calibrator_says_what_to_do_about_missing_values() -> None:
+    y, p, _ = data(2)
+    with pytest.raises(
+        ValueError, match=r"1 of 500 rows have missing values \(first: row 3\)\.\n  leave these rows out$"
+    ):
+        vc.calibrate(y, p, method="platt").predict(np.where(np.arange(500) == 3, np.nan, p))

@@ -53,9 +53,9 @@ def without_outcomes(y_proba: Any, classes: tuple[Any, ...], known_as: str) -> F
     try:
         _refuse_values(forecasts.scores, forecasts, names)
     except ValueError as problem:
-        raise ValueError(
-            f"{first_line(problem)}\n  give probabilities, on the scale that {known_as} was fitted on"
-        ) from None
+        scale = f"give probabilities, on the scale that {known_as} was fitted on"
+        remedy = "leave these rows out" if np.isnan(forecasts.scores).any() else scale
+        raise ValueError(f"{first_line(problem)}\n  {remedy}") from None
     return forecasts
 
 
