@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +46,22 @@ def java() -> str:
     """Path of a Java runtime, for Spark."""
     path = shutil.which("java")
     return path if path else pytest.skip("java absent")
+
+
+@pytest.fixture(scope="session")
+def pandas3() -> Path:
+    """Python with pandas 3 and without pyarrow; made once, and again when its pins change."""
+    from tests.prove.test_install import environment
+
+    home, pins = ROOT / ".venv-pandas3", ROOT / "requirements" / "pandas3.txt"
+    home.mkdir(exist_ok=True)
+    wanted, stamp = hashlib.sha256(pins.read_bytes()).hexdigest(), home / "installed"
+    with (home / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes
+        if not stamp.exists() or stamp.read_text() != wanted:
+            environment(sys.executable, home / wanted[:12], "--require-hashes", "-r", str(pins))
+            stamp.write_text(wanted)
+    return home / wanted[:12] / "bin" / "python"
 
 
 @pytest.fixture(autouse=True)

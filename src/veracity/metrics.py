@@ -37,8 +37,8 @@ class Metric(Protocol):
 
     def __call__(
         self,
-        y_true: ArrayLike | Forecasts,
-        y_proba: ArrayLike | None = ...,
+        y_true: Any,
+        y_proba: Any = ...,
         *,
         sample_weight: ArrayLike | None = ...,
         labels: Labels = ...,
@@ -48,13 +48,7 @@ class Metric(Protocol):
 def metric(measure: Measure, **example: float) -> Metric:
     """Return the function that computes a measure of the registry; `example` is its public name with a value."""
 
-    def of(
-        y_true: ArrayLike | Forecasts,
-        y_proba: ArrayLike | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        labels: Labels = None,
-    ) -> float:
+    def of(y_true: Any, y_proba: Any = None, *, sample_weight: ArrayLike | None = None, labels: Labels = None) -> float:
         if not isinstance(y_true, Forecasts):
             return measure(Forecasts.of(y_true, y_proba, sample_weight=sample_weight, labels=labels))
         if not (y_proba is sample_weight is labels is None):
@@ -87,11 +81,7 @@ def power_score(r: float) -> Metric:
 
 
 def calibration_error(
-    y_true: ArrayLike | Forecasts,
-    y_proba: ArrayLike | None = None,
-    *,
-    sample_weight: ArrayLike | None = None,
-    labels: Labels = None,
+    y_true: Any, y_proba: Any = None, *, sample_weight: ArrayLike | None = None, labels: Labels = None
 ) -> Reading:
     """Return the calibration error with 15 bins: of the event for two classes, of the pick for more.
 
@@ -106,11 +96,7 @@ def calibration_error(
 
 
 def calibration_slope(
-    y_true: ArrayLike | Forecasts,
-    y_proba: ArrayLike | None = None,
-    *,
-    sample_weight: ArrayLike | None = None,
-    labels: Labels = None,
+    y_true: Any, y_proba: Any = None, *, sample_weight: ArrayLike | None = None, labels: Labels = None
 ) -> Reading:
     """Return the slope b of ln p' = a + b ln p with its interval: below 1 over-confident, above 1 under-confident.
 
@@ -121,11 +107,7 @@ def calibration_slope(
 
 
 def calibration_loss(
-    y_true: ArrayLike | Forecasts,
-    y_proba: ArrayLike | None = None,
-    *,
-    sample_weight: ArrayLike | None = None,
-    labels: Labels = None,
+    y_true: Any, y_proba: Any = None, *, sample_weight: ArrayLike | None = None, labels: Labels = None
 ) -> Reading:
     """Return what recalibration takes off the log loss on cases it was not fitted to (at least), with its interval.
 

@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import importlib.util
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
-
 from tests.inputs import pandas_cases
-from tests.prove.test_install import environment, run
+from tests.prove.test_install import run
 
 ROOT = Path(__file__).resolve().parents[2]
-PINS = ROOT / "requirements" / "pandas3.txt"
-HOME = ROOT / ".venv-pandas3"  # kept between runs
 PACKAGES = ("numpy", "scipy", "pandas", "polars", "_polars_runtime_32", "narwhals", "dateutil", "pytz", "six", "tzdata")
-
-
-@pytest.fixture(scope="module")
-def pandas3() -> Path:
-    """Python with pandas 3 and without pyarrow; made once, and again when its pins change."""
-    HOME.mkdir(exist_ok=True)
-    wanted, stamp = hashlib.sha256(PINS.read_bytes()).hexdigest(), HOME / "installed"
-    with (HOME / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes
-        if not stamp.exists() or stamp.read_text() != wanted:
-            environment(sys.executable, HOME / wanted[:12], "--require-hashes", "-r", str(PINS))
-            stamp.write_text(wanted)
-    return HOME / wanted[:12] / "bin" / "python"
 
 
 def linked(folder: Path, packages: Sequence[str]) -> Path:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import os
 import pickle
+from collections.abc import Iterable
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -39,18 +42,22 @@ DRAWN = ("reliability", "narrow", "differences")
 MARKS = "svg [class*=mark-] path, svg [class*=mark-] line, svg [class*=mark-] text"
 
 
-@pytest.fixture(scope="module")
-def notebook(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The notebook after a real kernel ran it."""
-    folder = str(tmp_path_factory.mktemp("notebook"))
-    cells = [nbformat.v4.new_code_cell(source) for source in (SETUP, *CELLS.values())]
-    made = nbformat.v4.new_notebook(cells=cells)
+def executed(folder: str, sources: Iterable[str], *paths: str) -> Any:
+    """Return a notebook of these cells after a real kernel ran it, with packages from these paths before others."""
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
     with pytest.MonkeyPatch.context() as patch:
         for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
             patch.setenv(name, folder)
         patch.delenv("FORCE_COLOR", raising=False)
+        patch.setenv("PYTHONPATH", os.pathsep.join([*paths, str(Path(vc.__file__).parents[1])]))
         NotebookClient(made, kernel_name="python3", timeout=120, resources={"metadata": {"path": folder}}).execute()
     return made
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The notebook after a real kernel ran it."""
+    return executed(str(tmp_path_factory.mktemp("notebook")), (SETUP, *CELLS.values()))
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +99,44 @@ def test_the_text_of_a_result_is_the_same_as_outside_of_a_notebook(
     shown: dict[str, list[Any]], texts: dict[str, str]
 ) -> None:
     assert streamed(shown["str"]) == repr(texts["a"]) + "\n"
+
+
+WITH_PANDAS_3 = (
+    """
+import numpy as np
+import pandas as pd
+import veracity as vc
+rng = np.random.default_rng(5)
+log_odds = rng.normal(0, 1.5, 600)
+frame = pd.DataFrame({"p": 1 / (1 + np.exp(-2 * log_odds)), "happened": rng.random(600) < 1 / (1 + np.exp(-log_odds))})
+print(pd.__version__)
+""",
+    "a = vc.assess(frame)\na",
+    "k = a.fix()\nk",
+    "a.to_frame().head(2)",
+    "a.report()",
+    "a.plot('reliability')",
+)
+
+
+def test_a_notebook_with_pandas_3_shows_each_answer_once_and_pictures_without_network(
+    pandas3: Path, tmp_path: Path
+) -> None:
+    (site,) = pandas3.parents[1].glob("lib/python*/site-packages")
+    made = executed(str(tmp_path), WITH_PANDAS_3, str(site))
+    version, answer, fix, table, report, picture = (cell.outputs for cell in made.cells)
+    assert streamed(version).startswith("3.")
+    for (output,) in (answer, fix, table, report, picture):
+        assert output.output_type == "execute_result"
+    assert answer[0].data["text/html"].count('class="veracity"') == 1
+    assert "k.predict(new_proba)" in answer[0].data["text/html"]
+    assert fix[0].data["text/plain"].startswith("Platt scaling")
+    assert "<table" in table[0].data["text/html"]  # a frame of pandas
+    held = report[0].data["text/html"]
+    assert held.startswith("<iframe")
+    assert held.count("<") == 2  # the whole page is in an attribute
+    assert "</html>" in unescape(held)
+    assert "cdn" not in held + picture[0].data["text/html"]
 
 
 @pytest.mark.parametrize("name", DRAWN)

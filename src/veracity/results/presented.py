@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from veracity.extras import extras
 from veracity.results.document import encode
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
+
+HEIGHT = 720  # pixels: what a laptop shows of a notebook at once
+
+
+@dataclass(frozen=True, repr=False)
+class Page:
+    """A report as HTML, which a notebook shows in a frame of its own."""
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        how = (
+            f'sandbox="allow-scripts allow-downloads" style="width: 100%; height: {HEIGHT}px; border: 1px solid #8886"'
+        )
+        return f'<iframe title="report" {how} srcdoc="{escape(self.html)}"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"a report of {len(self.html) >> 10:,} kB; as a file:  .report('report.html')"
 
 
 class Presented:
@@ -38,10 +58,21 @@ class Presented:
             chart: ChartType = import_module("veracity.plots").chart(name, self, **options)
             return chart
 
-    def report(self, path: str | Path) -> None:
-        """Write the report, one HTML file that opens offline, or a PDF by the ending of the path."""
+    @overload
+    def report(self, path: None = None) -> Page: ...
+    @overload
+    def report(self, path: str | Path) -> None: ...
+
+    def report(self, path: str | Path | None = None) -> Page | None:
+        """Write the report, one HTML file that opens offline, or a PDF by the ending of the path.
+
+        Without a path the report is returned: a notebook shows it below the cell.
+        """
         with extras():
+            if path is None:
+                return Page(str(import_module("veracity.show").to_html(self)))
             import_module("veracity.show").write(self, path)
+        return None
 
     def _repr_html_(self) -> str:
         return str(import_module("veracity.show").to_notebook(self))
