@@ -210,8 +210,8 @@ def page(results: Results) -> Page:
             "Shrink the covariances first, then let the data choose κ ≥ 0 "
             "(`veracity.sklearn.CoupledGaussianClassifier()` does both): for heavy-tailed features this raises the "
             f"geometric accuracy by {min(g['mean'] for g in heavy):.2f} to {max(g['mean'] for g in heavy):.2f} over "
-            f"the Gaussian, elsewhere it costs at most {-min(g['mean'] for g in light):.3f}; never choose a compact κ "
-            "by data."
+            f"the Gaussian (means of the settings tried), elsewhere it costs at most "
+            f"{-min(g['mean'] for g in light):.3f}; never choose a compact κ by data."
         ),
         method=(
             "N17 and RP show that heavier tails rescue Gaussians whose covariance was estimated from few cases, with a "
