@@ -342,3 +342,24 @@ def test_log_divergence_keeps_what_rows_lack_to_one():
     """Rows in float32 sum to one only nearly; Σ q ln(q/p) is what it is."""
     p, q = np.array([0.3, 0.7001]), np.array([0.5, 0.5])
     assert rule("log").divergence(p, q) == pytest.approx((q * np.log(q / p)).sum(), rel=1e-14)
+
+
+@pytest.mark.parametrize("k", [2, 10, 40])
+def test_the_largest_of_each_row_is_that_of_numpy(k):
+    p = rows(1, k=k)
+    assert (rules.largest(p) == p.max(axis=1, keepdims=True)).all()
+
+
+@pytest.mark.parametrize("r", [-0.9, -2 / 3, -0.1, 0.5])
+def test_rows_with_given_links_are_the_same_from_any_start_above_and_nearer_in_fewer_steps(r, monkeypatch):
+    p, b = rows(2), np.array([0.1, -0.2, 0.05, 0.0])
+    x = power(r).gradient(p, p) / (1.0 + r)
+    h = p ** (1.0 - r)
+    near = -(h @ b / h.sum(axis=1))[:, None]
+    steps = []
+    total = rules._power_total
+    monkeypatch.setattr(rules, "_power_total", lambda v, r: (steps.append(len(v)), total(v, r))[1])
+    far = rules.near_power_inverse(x + b, r)
+    before = sum(steps)
+    assert np.abs(rules.near_power_inverse(x + b, r, near) - far).max() < 1e-14
+    assert sum(steps) - before < 0.8 * before

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from veracity.calibrators._fitted import as_rows
+from veracity.formulas.rules import largest
 from veracity.inputs import Forecasts
 from veracity.types import Array
 
@@ -19,7 +20,7 @@ ROWS_OF_CURVATURE = 40  # for each weight
 
 def softmax(z: Array) -> tuple[Array, Array]:
     """Return rows e^z/Σe^z, and ln Σe^z."""
-    top = z.max(axis=1, keepdims=True)
+    top = largest(z)
     q = np.exp(z - top)
     total = (q @ np.ones(q.shape[1]))[:, None]  # quicker than a sum along rows
     q /= total

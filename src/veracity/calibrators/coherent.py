@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from veracity.calibrators._fitted import Formula
-from veracity.formulas.rules import power
+from veracity.formulas.rules import near_power_inverse, power
 from veracity.inputs import Forecasts
 from veracity.types import Array
 
@@ -38,13 +38,17 @@ def nearest_in_simplex(v: Array) -> Array:
 def shifted(rows: Array, b: Array, r: float, level: Array | None = None) -> Array:
     """Return the rows of the simplex with gradient ∇g(S) + b + c(S)·1."""
     rule = power(r)
-    v = rule.gradient(rows, rows) / rule.unit + b
+    x = rule.gradient(rows, rows) / rule.unit
+    v = x + b
     if level is not None:
         reach = np.where(rows > 0.0, level, -1.0).max(axis=1)
         v[level != reach[:, None]] = -np.inf
     if r == 1.0:
         return nearest_in_simplex(v)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        if r < 0.0 and level is None and np.isfinite(b).all():
+            h = rows / (1.0 + r * x)  # S^(1 − r): to first order the total stays one, and it is convex
+            return near_power_inverse(v, r, -(h @ b / (h @ np.ones(len(b))))[:, None])
         return rule.inverse(rule.unit * v)
 
 

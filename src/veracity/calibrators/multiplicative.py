@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from veracity.calibrators._fitted import Formula
+from veracity.formulas.rules import largest
 from veracity.inputs import Forecasts
 from veracity.types import Array
 
@@ -32,7 +33,7 @@ def tilt(rows: Array, u: Array, level: Array | None = None) -> Array:
     else:
         with np.errstate(divide="ignore"):
             logs = np.log(rows) + u
-        a = np.exp(logs - logs.max(axis=1, keepdims=True))
+        a = np.exp(logs - largest(logs))
     total = a @ np.ones(a.shape[1])
     a /= total[:, None]
     return np.asarray(a)

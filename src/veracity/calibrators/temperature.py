@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from veracity.calibrators._fitted import Formula, as_rows, blocks
+from veracity.formulas.rules import largest
 from veracity.inputs import Forecasts
 from veracity.types import Array
 
@@ -22,7 +23,7 @@ NEAR = 1e-8  # a Newton step this short leaves an error of its square
 def sharpened(p: Array, beta: float) -> Array:
     """Return rows in proportion to p^β; zeros stay zero."""
     with np.errstate(divide="ignore"):
-        q = np.exp(beta * np.log(p / p.max(axis=1, keepdims=True)))
+        q = np.exp(beta * np.log(p / largest(p)))
     return np.asarray(q / q.sum(axis=1, keepdims=True))
 
 
@@ -57,7 +58,7 @@ def fit(forecasts: Forecasts, *, start: float = 1.0) -> Temperature:
         possible = p[np.arange(len(y)), y] > 0.0
         p, y = p[possible], y[possible]
         with np.errstate(divide="ignore"):
-            logs = np.maximum(np.log(p / p.max(axis=1, keepdims=True)), IMPOSSIBLE)
+            logs = np.maximum(np.log(p / largest(p)), IMPOSSIBLE)
         parts.append((logs, logs[np.arange(len(y)), y], mass[part][possible]))
 
     ones = np.ones(k)

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.estimate.calibration.joint import Joint
+from veracity.formulas.rules import largest
 from veracity.types import Floats, Ints
 
 CUTS = np.array([0.001, 0.01, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 0.99, 0.999])
@@ -248,13 +249,14 @@ class Many(Cases):
         mean = np.einsum("ij,ij->i", p, self.x)
         lean = weighted * (self.x - mean[:, None])
         found = np.zeros((k + 1 + RANGES, k + 1 + RANGES))
+        ones = np.ones(len(p))  # quicker than sums along columns
         found[k, k] = np.einsum("ij,ij->", lean, self.x)
         if level:
-            found[:k, :k] = np.diag(weighted.sum(axis=0)) - p.T @ weighted
-            found[:k, k] = found[k, :k] = lean.sum(axis=0)
+            found[:k, :k] = np.diag(mass @ p) - p.T @ weighted
+            found[:k, k] = found[k, :k] = ones @ lean
         if ranges:
             s = self.range_mass(p)
-            found[k, k + 1 :] = found[k + 1 :, k] = self.range_mass(lean).sum(axis=0)
+            found[k, k + 1 :] = found[k + 1 :, k] = ones @ self.range_mass(lean)
             found[k + 1 :, k + 1 :] = np.diag(mass @ s) - s.T @ (s * mass[:, None])
         if level and ranges:
             place = (self.ranges + RANGES * np.arange(k)).ravel()
@@ -287,7 +289,7 @@ class Many(Cases):
             shift += theta[:k]
         if theta[k + 1 :].any():
             shift += theta[k + 1 :][self.ranges]
-        shift -= shift.max(axis=1, keepdims=True)
+        shift -= largest(shift)
         tilted: Floats = p * np.exp(shift)
         total = tilted.sum(axis=1, keepdims=True)
         return np.where(total > 0.0, tilted / np.where(total > 0.0, total, 1.0), p)  # 0: too small for a number
