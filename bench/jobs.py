@@ -16,6 +16,7 @@ import numpy as np
 
 from bench import race, row
 from bench.assessment import events, four, softmax_rows
+from bench.document import documents
 
 FILES, ROWS_OF_FILE = 10, 10_000_000  # distinct rows: 1e8
 CSV_ROWS = 10_000_000
@@ -97,7 +98,12 @@ def _prints(part: int) -> list[dict[str, Any]]:
     return [*lines, row(name, ours / theirs, 40.0, ours=ours, theirs=theirs)]
 
 
-WORKS: dict[str, Callable[[int], list[dict[str, Any]]]] = {"times": _times, "groups": _groups, "prints": _prints}
+WORKS: dict[str, Callable[[int], list[dict[str, Any]]]] = {
+    "times": _times,
+    "groups": _groups,
+    "prints": _prints,
+    "documents": documents,
+}
 
 
 def commands(part: int) -> list[dict[str, Any]]:

@@ -350,7 +350,7 @@ def test_the_largest_of_each_row_is_that_of_numpy(k):
     assert (rules.largest(p) == p.max(axis=1, keepdims=True)).all()
 
 
-@pytest.mark.parametrize("r", [-0.9, -2 / 3, -0.1, 0.5])
+@pytest.mark.parametrize("r", [-0.9, -2 / 3, -0.1])
 def test_rows_with_given_links_are_the_same_from_any_start_above_and_nearer_in_fewer_steps(r, monkeypatch):
     p, b = rows(2), np.array([0.1, -0.2, 0.05, 0.0])
     x = power(r).gradient(p, p) / (1.0 + r)
