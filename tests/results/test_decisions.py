@@ -116,6 +116,21 @@ def test_a_class_called_like_a_number_is_told_from_its_frequency() -> None:
     assert words.decisions.prior(found) == "Frequency of “1”: 5 % instead of 25 %."
 
 
+def test_thresholds_that_pay_are_those_of_a_bootstrap_of_both_differences_at_once() -> None:
+    d = vc.assess(Y, P).decisions
+    c = np.array(d.thresholds)
+    worth = np.where(Y[:, None] == 1, 1.0 - c, -c)
+    acts = P[:, None] >= c
+    over_none, over_all = worth * acts, -worth * ~acts
+    both = np.concatenate([over_none, over_all], axis=1)
+    errors = np.random.default_rng(1).standard_normal((4000, N)) @ (both - both.mean(axis=0)) / N
+    band = np.quantile(errors.max(axis=1), 0.95)
+    wanted = np.minimum(over_none.mean(axis=0), over_all.mean(axis=0)) > band
+    found = [any(span.low <= one <= span.high for span in d.useful) for one in c]
+    assert wanted.sum() > 30
+    assert (wanted != found).sum() <= 2  # both bands vary by 2 %
+
+
 def test_picks_by_coverage_are_counted_by_hand() -> None:
     picks = vc.assess(Y3, THREE).decisions.picks
     assert picks is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from veracity.estimate.decisions.actions import FEWEST_ACTING, Actions
-from veracity.estimate.decisions.spread import Dependence, errors, half, largest_deviation
+from veracity.estimate.decisions.spread import Dependence, deviations, errors, half, largest_deviation
 from veracity.formulas import decisions as formulas
 from veracity.formulas.intervals import wilson
 from veracity.inputs import Forecasts
@@ -49,16 +49,13 @@ def useful(a: Actions) -> tuple[Span, ...]:
     if a.reason:
         return ()
     acting, c = a.acting(), a.thresholds[:, None]
-    events = np.concatenate([(1.0 - c) * acting, -(1.0 - c) * (1.0 - acting)])
-    others = np.concatenate([-c * acting, c * (1.0 - acting)])
-    value, covariance = a.means(events, others)
-    band = largest_deviation(covariance, a.df, a.level, a.seed, upwards=True)
-    least = value.reshape(2, -1).min(axis=0)
-    return ranges(a.thresholds, (least > band + MARGIN) & _varies(covariance))
-
-
-def _varies(covariance: Floats) -> Array:
-    return np.asarray(np.diag(covariance).reshape(2, -1).min(axis=0) > 0.0)
+    every = np.ones((1, acting.shape[1]))
+    value, covariance = a.means(np.concatenate([(1.0 - c) * acting, every]), np.concatenate([-c * acting, 0.0 * every]))
+    over_none, frequency = value[:-1], value[-1]
+    over_all = over_none - (frequency - a.thresholds)  # what acting in all cases is worth errs alike at every threshold
+    drawn = deviations(covariance, a.df, a.seed)
+    band = float(np.quantile(drawn[:, :-1].max(axis=1) + np.maximum(-drawn[:, -1], 0.0), a.level))
+    return ranges(a.thresholds, np.minimum(over_none, over_all) > band + MARGIN)
 
 
 def ranges(x: Floats, chosen: Array) -> tuple[Span, ...]:

@@ -129,26 +129,31 @@ def half(level: float, df: float) -> float:
     return half_width(level, df)
 
 
-def largest_deviation(
-    covariance: Floats, df: float, level: float, seed: int, *, studentised: bool = False, upwards: bool = False
-) -> float:
-    """Return the half-width of a band that holds for all means at once, by Gaussian draws with their covariance.
+def deviations(covariance: Floats, df: float, seed: int) -> Floats:
+    """Return Gaussian draws of the errors of all means, (draws, means); 0 where nothing varies.
 
     That is the multiplier bootstrap of the influences, with Gaussian weights for cases, clusters or cosines.
-
-    studentised  in standard errors of each mean
-    upwards      of deviations in one direction
     """
     scale = errors(covariance)
     some = scale > 1e-12 * max(float(scale.max(initial=0.0)), 1e-300)
     if not some.any():
-        return 0.0
+        return np.zeros((DRAWS, len(scale)))
     values, vectors = np.linalg.eigh(covariance[np.ix_(some, some)])
     values = np.where(values > ROUNDING * values[-1], values, 0.0)
     root = (vectors * np.sqrt(values)) @ vectors.T  # the symmetric one: no sign is arbitrary
     rng = np.random.default_rng(seed)
-    draws = rng.standard_normal((DRAWS, int(some.sum()))) @ root
+    drawn: Floats = rng.standard_normal((DRAWS, int(some.sum()))) @ root
     if math.isfinite(df):
-        draws /= np.sqrt(rng.chisquare(df, DRAWS) / df)[:, None]
-    draws = draws / scale[some] if studentised else draws
-    return float(np.quantile((draws if upwards else np.abs(draws)).max(axis=1), level))
+        drawn /= np.sqrt(rng.chisquare(df, DRAWS) / df)[:, None]
+    if some.all():
+        return drawn
+    every = np.zeros((DRAWS, len(scale)))
+    every[:, some] = drawn
+    return every
+
+
+def largest_deviation(covariance: Floats, df: float, level: float, seed: int, *, studentised: bool = False) -> float:
+    """Return the half-width of a band that holds for all means at once, or in standard errors of each."""
+    drawn, scale = np.abs(deviations(covariance, df, seed)), errors(covariance)
+    drawn = drawn / np.where(scale > 0.0, scale, 1.0) if studentised else drawn
+    return float(np.quantile(drawn.max(axis=1, initial=0.0), level))
