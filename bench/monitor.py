@@ -18,7 +18,7 @@ from scipy.stats import beta
 from bench import row
 from veracity.estimate.monitoring.alternatives import MoreClasses, TwoClasses, log_odds, logs_of
 from veracity.estimate.monitoring.detector import THRESHOLDS, Detector, evidence
-from veracity.estimate.monitoring.reference import Alternatives, Days, Reference, fitted
+from veracity.estimate.monitoring.reference import FEWEST_DAYS, Alternatives, Days, Reference, fitted
 from veracity.formulas.evalues import log_mixture, shiryaev_roberts
 from veracity.inputs import Forecasts
 from veracity.records.monitoring import DAY, OVER, TOO_HIGH, TOO_LOW, UNDER, WEEK
@@ -48,10 +48,14 @@ def reference_of(rng: np.random.Generator, cases: int, sd: float, days: int = DA
     cell = rng.integers(0, CELLS, cases)
     y = (rng.uniform(size=cases) < expit(TRUE[cell] + sd * rng.standard_normal(days)[keys])).astype(np.int64)
     p = expit(STATED)[cell]
-    keys //= update
-    order = np.lexsort([y, p, keys])
-    updates, first = np.unique(keys[order], return_index=True)
-    return fitted(Days(updates, first, log_odds(p)[order], p[order], y[order], np.ones(cases, np.int64)))
+
+    def by(keys: np.ndarray) -> Days:
+        order = np.lexsort([y, p, keys])
+        updates, first = np.unique(keys[order], return_index=True)
+        return Days(updates, first, log_odds(p)[order], p[order], y[order], np.ones(cases, np.int64))
+
+    few = update > 1 and days < FEWEST_DAYS * update
+    return fitted(by(keys // update), by(keys) if few else None)
 
 
 def path(
@@ -106,7 +110,7 @@ def alarms(draws: int) -> None:
 
 
 def weekly(draws: int) -> None:
-    """False alarms in a year of weekly looks: 60 days have too few weeks for φ, a year has them."""
+    """False alarms in a year of weekly looks: 60 days have too few weeks for φ, days bound it; a year has them."""
     line = float(np.log(THRESHOLDS[WEEK]))
     for days in (DAYS, 364):
         shares = []

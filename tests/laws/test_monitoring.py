@@ -169,6 +169,21 @@ def test_days_that_differ_make_the_evidence_weaker():
     assert 0.1 < found[1].variance < 0.35  # .16, and one standard error of caution
 
 
+def test_weeks_differ_at_most_as_days_where_they_are_too_few_to_tell():
+    rng, time = np.random.default_rng(9), days(60, 100, "2026-01-05")
+    p = rng.beta(0.8, 1.6, len(time)).clip(1e-6, 1 - 1e-6)
+    x = np.log(p / (1 - p)) + 0.4 * rng.standard_normal(60).repeat(100)
+    y = (rng.uniform(size=len(x)) < 1 / (1 + np.exp(-x))).astype(int)
+    new = (*draw(rng, days(14)), days(14))
+    daily, weekly = (
+        vc.monitor(new[0], new[1], time=new[2], reference=(y, p, time), updates=updates).record.reference
+        for updates in ("day", "week")
+    )
+    assert weekly.day_sd == pytest.approx(daily.day_sd, rel=1e-9)
+    assert (daily.days, weekly.days) == (60, 9)
+    assert weekly.phi > 3 * daily.phi > 3
+
+
 BAD = {
     "no time": ({"time": None}, "needs the time of each case"),
     "a day already counted": ({"state": "own"}, "2026-03-02 is in the state already"),

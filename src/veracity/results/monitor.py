@@ -15,7 +15,7 @@ from veracity import __version__
 from veracity.estimate.monitoring import watch
 from veracity.estimate.monitoring.conclude import concluded, moment
 from veracity.estimate.monitoring.delays import expected_delays
-from veracity.estimate.monitoring.reference import Days, Reference, fitted
+from veracity.estimate.monitoring.reference import FEWEST_DAYS, Days, Reference, fitted
 from veracity.estimate.monitoring.watch import State
 from veracity.inputs import Forecasts, check, prepare
 from veracity.kernels.blas import one_blas_thread
@@ -229,7 +229,9 @@ def reference_of(reference: Any, classes: Sequence[str], updates: str = DAY, das
     days = days_of_reference(reference, classes, updates, dashes)
     arrays = (days.keys, days.first, days.p, days.y, days.count)
     digest = hashlib.sha256(b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)).hexdigest()
-    found = replace(fitted(days), digest=digest)
+    few = updates == WEEK and len(days) < FEWEST_DAYS
+    apart = days_of_reference(reference, classes, DAY, dashes) if few else None
+    found = replace(fitted(days, apart), digest=digest)
     return replace(found, delays=expected_delays(found, days, updates))
 
 

@@ -100,17 +100,20 @@ def event_variance(expected: Floats, count: Ints) -> float:
     return float(count @ spread) if spread.ndim == 1 else float((count @ spread).max())
 
 
-def fitted(days: Days) -> Reference:
-    """Return the reference of labelled forecasts; all of one day where they have no times."""
+def fitted(days: Days, apart: Days | None = None) -> Reference:
+    """Return the reference of labelled forecasts; all of one day where they have no times.
+
+    apart  the same by day where weeks are too few to tell how much they differ: at most as much as days
+    """
     count = days.count.astype(np.float64)
     cases = int(days.count.sum())
     theta, covariance = fit_two(days.x, days.y, count) if days.k == 2 else fit_more(days.x, days.y, count)
     plain = TwoClasses(theta[None], np.zeros(1)) if days.k == 2 else MoreClasses(theta[None], np.arange(days.k))
-    expected = plain.expected(days.x)
-    variance, error, inflation = _between_days(days, expected)
+    expected, told = plain.expected(days.x), days if apart is None else apart
+    variance, error, inflation = _between_days(told, plain.expected(told.x))
     radius2 = NEAR if cases >= FEW else FAR
     usual = max(1, round(cases / len(days))) if len(days) > 1 else USUAL
-    known = len(days) >= FEWEST_DAYS
+    known = len(told) >= FEWEST_DAYS
     cautious = max(0.0, variance + CAUTION * error) if known else None
     covariance = covariance * (inflation if known else 1.0)
     alternatives: Alternatives
