@@ -320,7 +320,7 @@ def test_standard_input_is_read(forecasts: Path) -> None:
 
 
 def test_progress_is_for_people_who_wait(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from veracity.cli import _progress
+    from veracity.engines import _progress
 
     with _progress.ProgressBar("reading") as working:  # standard error is no terminal here
         working.update(10, 0.5)

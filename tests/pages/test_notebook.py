@@ -116,6 +116,19 @@ print(pd.__version__)
     "a.to_frame().head(2)",
     "a.report()",
     "a.plot('reliability')",
+    """
+from veracity import engines
+from veracity.engines import _progress
+frame.to_csv("long.csv", index=False)
+_progress.PATIENCE, shown, put = 0.0, [], _progress._cell
+def seen():
+    cell = put()
+    change = cell.update
+    cell.update = lambda data, **how: (shown.append(data["text/plain"]), change(data, **how))
+    return cell
+_progress._cell = seen
+[a.n for a in engines.assess("long.csv").values()], shown
+""",
 )
 
 
@@ -124,7 +137,7 @@ def test_a_notebook_with_pandas_3_shows_each_answer_once_and_pictures_without_ne
 ) -> None:
     (site,) = pandas3.parents[1].glob("lib/python*/site-packages")
     made = executed(str(tmp_path), WITH_PANDAS_3, str(site))
-    version, answer, fix, table, report, picture = (cell.outputs for cell in made.cells)
+    version, answer, fix, table, report, picture, long_work = (cell.outputs for cell in made.cells)
     assert streamed(version).startswith("3.")
     for (output,) in (answer, fix, table, report, picture):
         assert output.output_type == "execute_result"
@@ -137,6 +150,10 @@ def test_a_notebook_with_pandas_3_shows_each_answer_once_and_pictures_without_ne
     assert held.count("<") == 2  # the whole page is in an attribute
     assert "</html>" in unescape(held)
     assert "cdn" not in held + picture[0].data["text/html"]
+    progress, found = long_work
+    assert progress.data == {"text/plain": ""}  # it was there while the work lasted
+    assert found.data["text/plain"].startswith("([600],")
+    assert "counting 100% 600 rows" in found.data["text/plain"]
 
 
 @pytest.mark.parametrize("name", DRAWN)

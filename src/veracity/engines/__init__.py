@@ -164,11 +164,15 @@ def assess(
     data      paths, globs, folders, or a frame; for "dask" also a dask dataframe or delayed Forecasts; for "spark" a
               Spark DataFrame
     options   of the engine; on_error="skip" leaves out files that cannot be read, and a finding names them
+    progress  called now and then; by default a bar is shown on a terminal or in a notebook after two seconds
     """
+    from veracity.engines._progress import ProgressBar
+
     started = time.perf_counter()
-    used = Engine(engine, options)
-    source = used.open(data, reading)
-    counted = used.count(source, plan, checkpoint=checkpoint, progress=progress)
+    with ProgressBar("reading", quiet=progress is not None) as working:
+        used = Engine(engine, options, working.watch)
+        source = used.open(data, reading)
+        counted = used.count(source, plan, checkpoint=checkpoint, progress=progress)
     return assessments(source, counted, {"engine": engine}, started)
 
 

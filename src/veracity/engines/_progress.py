@@ -1,4 +1,4 @@
-"""A progress bar on standard error for work of more than two seconds, if that is a terminal."""
+"""A progress bar for work of more than two seconds: on standard error if that is a terminal, or in a notebook."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class ProgressBar:
         self._task: Any = None
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
+        self._started, self._displayed, self._cell = self._began, False, None if quiet else _cell()
         if not quiet and sys.stderr.isatty():
             self._timer = threading.Timer(PATIENCE, self._show)
             self._timer.daemon = True
@@ -54,12 +55,18 @@ class ProgressBar:
     def watch(self, doing: str) -> Callable[[Progress], None] | None:
         """Begin a pass over the data; return the engine's callback for its progress."""
         self.begin(doing)
-        return (lambda seen: self.update(seen.rows, seen.share, seen.parts)) if self._timer else None
+        shown = self._timer or self._cell
+        return (lambda seen: self.update(seen.rows, seen.share, seen.parts)) if shown else None
 
     def _update(self) -> None:
         if self._bar:
             total = 1.0 if self._share else None  # without a share the bar only moves
             self._bar.update(self._task, description=self._doing, completed=self._share, total=total, rate=self._rate)
+        elif self._cell and time.monotonic() - self._started >= PATIENCE:
+            share = f" {self._share:.0%} " if self._share else " "
+            put = self._cell.update if self._displayed else self._cell.display
+            self._displayed = True
+            put({"text/plain": f"{self._doing}{share}{self._rate}".rstrip()}, raw=True)
 
     def _show(self) -> None:
         from rich.console import Console
@@ -82,3 +89,15 @@ class ProgressBar:
                 self._timer = None
             if self._bar:
                 self._bar.stop()
+            if self._cell and self._displayed:
+                self._cell.update({"text/plain": ""}, raw=True)
+
+
+def _cell() -> Any:
+    """Return the place for an output of the cell that runs, None outside of a notebook."""
+    if "ipykernel" not in sys.modules:
+        return None
+    from IPython import display
+
+    made: Any = display.DisplayHandle
+    return made()
