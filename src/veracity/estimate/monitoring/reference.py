@@ -21,7 +21,7 @@ POINTS = 12  # null maps around the estimate
 FEW, NEAR, FAR = 1000, 2.0, 4.0  # squared distance of the null maps; below 1,000 cases the larger one
 # Standard errors that are added to the variance between days: a reference of few cases a day cannot exclude it, and
 # without them a monitor with more cases a day raises 8 % false alarms a year or more (bench/monitor.py).
-CAUTION = 1.0
+CAUTION, FEW_CAUTION = 1.0, 1.5  # the larger below 1,000 cases: 9 % false alarms a year at .3 log-odds otherwise
 Alternatives = TwoClasses | MoreClasses
 
 
@@ -114,7 +114,8 @@ def fitted(days: Days, apart: Days | None = None) -> Reference:
     radius2 = NEAR if cases >= FEW else FAR
     usual = max(1, round(cases / len(days))) if len(days) > 1 else USUAL
     known = len(told) >= FEWEST_DAYS
-    cautious = max(0.0, variance + CAUTION * error) if known else None
+    caution = CAUTION if cases >= FEW else FEW_CAUTION
+    cautious = max(0.0, variance + caution * error) if known else None
     covariance = covariance * (inflation if known else 1.0)
     alternatives: Alternatives
     if days.k == 2:
