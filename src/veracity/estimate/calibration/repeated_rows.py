@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from veracity.estimate.calibration.residuals import DRAWS, Many
 from veracity.estimate.calibration.slope import PER_CLASS, fit
@@ -247,12 +248,15 @@ class _OfMany(_Neighbours):
         """Σ_j over neighbours, both ways, of share·c_j (n, k), and Σ over pairs of share·c_i·c_j; nearest and equal."""
         share = self._share * np.ones(self.near.shape)
         equal = np.where((self.tie[self.near] == self.tie[:, None]) & (share > 0.0), share, 0.0)
+        n, columns = self.near.shape
+        at = np.repeat(np.arange(n), columns), self.near.ravel()
         sums, both = np.zeros((2, *self.c.shape)), np.zeros(2)
-        for column, other in enumerate(self.near.T):
-            for place, w in enumerate((share[:, column], equal[:, column])):
-                sums[place] += w[:, None] * self.c[other]
-                np.add.at(sums[place], other, w[:, None] * self.c)
-                both[place] += w @ np.einsum("ij,ij->i", self.c, self.c[other])
+        for place, w in enumerate((share, equal)):
+            used = np.flatnonzero(w.ravel())
+            pairs = sparse.csr_array((w.ravel()[used], (at[0][used], at[1][used])), shape=(n, n))
+            one_way = pairs @ self.c
+            sums[place] = one_way + pairs.T @ self.c
+            both[place] = np.einsum("ij,ij->", one_way, self.c)
         return sums, both
 
     def agreement(self, y: Ints) -> tuple[Floats, Floats]:
@@ -269,11 +273,15 @@ class _OfMany(_Neighbours):
         """Σ over pairs of (their share)²·tr(V_i V_j), V = diag(c) − cc′."""
         n = len(self.c)
         i, j = np.repeat(np.arange(n), self.near.shape[1]), self.near.ravel()
-        pair, at = np.unique(np.minimum(i, j) * n + np.maximum(i, j), return_inverse=True)
+        _, first, at = np.unique(np.minimum(i, j) * n + np.maximum(i, j), return_index=True, return_inverse=True)
         share = np.bincount(at.ravel(), np.tile(self._share, n))
-        a, b = self.c[pair // n], self.c[pair % n]
-        trace = np.einsum("ij,ij->i", a * b, 1.0 - a - b) + np.einsum("ij,ij->i", a, b) ** 2
-        return float(share**2 @ trace)
+        trace, square = np.empty(self.near.shape), self.c**2
+        for column, other in enumerate(self.near.T):
+            b = self.c[other]
+            product = np.einsum("ij,ij->i", self.c, b)
+            cubes = np.einsum("ij,ij->i", square, b) + np.einsum("ij,ij->i", self.c, square[other])
+            trace[:, column] = product + product**2 - cubes
+        return float(share**2 @ trace.ravel()[first])
 
     def drawn(self, number: int, rng: np.random.Generator) -> Ints:
         ends = np.cumsum(self.c, axis=1)
