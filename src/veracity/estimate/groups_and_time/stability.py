@@ -267,7 +267,8 @@ def _drift_of_many(cases: Many, p: Floats, cosines: Cosines) -> dict[str, float]
     levels = np.einsum("ji,jil,jl->j", s[:, :k], inverse, s[:, :k])
     share = np.einsum("ji,jil->jl", v[:, k, :k], inverse)
     left = v[:, k, k] - np.einsum("ji,ji->j", share, v[:, :k, k])
-    known = left > NOTHING * np.maximum(v[:, k, k], NOTHING)
+    whole = float(held.mass2 @ np.einsum("ij,ij->i", held.whole, held.x**2))  # in units of the weights
+    known = left > NOTHING * np.maximum(v[:, k, k], whole)
     slope = s[:, k] - np.einsum("ji,ji->j", share, s[:, :k])
     slopes = np.where(known, slope**2 / np.where(known, left, 1.0), 0.0)
     rank = int(np.linalg.matrix_rank(fitted[:k, :k], tol=1e-10 * max(float(np.trace(fitted[:k, :k])), 1e-300)))
