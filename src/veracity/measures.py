@@ -310,11 +310,11 @@ OTHERS: list[Quantity] = [
     ),
     Quantity(
         name="classwise", section="calibration_error", label="Calibration error by class", better=LOWER,
-        unit="ECE", gloss="The same for each class's probability, averaged.", cite="Kull and others 2019",
+        unit="ECE", gloss="Mean gap of each class's probability in 15 bins, averaged.", cite="Kull and others 2019",
     ),
     Quantity(
         name="pooled", section="calibration_error", label="Calibration error, all probabilities", better=LOWER,
-        unit="ECE", gloss="The same over every probability at once.", cite="Kumar and others 2019 (debiased)",
+        unit="ECE", gloss="Mean gap over every probability at once.", cite="Kumar and others 2019 (debiased)",
     ),
     Quantity(
         name="ici", section="decisions.clinical", label="ICI", percent=True, better=LOWER, bounds=(0.0, 1.0),
