@@ -351,7 +351,7 @@ def test_a_suffix_without_effect_or_of_a_column_that_exists_is_refused(tmp_path,
 
 def test_what_json_lines_nest_is_left_out_with_a_word(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    rows = [{"id": i, "y": i % 2, "p": 0.1 + 0.1 * i, "tags": {"a": [i]}} for i in range(8)]
+    rows = [{"id": i, "y": i % 2, "p": 0.1 + 0.1 * i, "tags": {"a": ["b"] * (i % 3)}} for i in range(8)]  # uneven
     (tmp_path / "f.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert run(["adjust", "f.jsonl", "--to", "uniform", "-o", "out.csv"]) == 0
     assert "lists and objects are left out: tags" in capsys.readouterr().err

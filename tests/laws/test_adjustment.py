@@ -405,9 +405,17 @@ def test_scores_next_to_zero_are_adjusted_for_every_r_in_few_passes(passes, seed
     assert len(passes) < 1000
 
 
-def test_solver_gives_up_once_no_step_moves_the_means(passes):
+def test_scores_of_1e_300_are_adjusted_to_the_target(passes):
     smallest = 1e-300
     scores = np.array([[1 - 1e-9, 1e-9, smallest], [1e-70, 1.0, smallest], [1.0, 1e-20, 1e-80], [0.6, 0.4, smallest]])
-    with pytest.raises(calibrators.InfeasibleTarget, match="no adjustment found"):
-        calibrators.fit("coherent", Forecasts(scores, np.array([2, 2, 0, 1]), (0, 1, 2)), r=-0.9)
-    assert len(passes) < 1500
+    rows = Forecasts(scores, np.array([2, 2, 0, 1]), (0, 1, 2))
+    adjusted = calibrators.mapped_rows(calibrators.fit("coherent", rows, r=-0.9), rows)
+    assert adjusted.mean(axis=0) == pytest.approx([0.25, 0.25, 0.5], abs=1e-12)
+    assert len(passes) < 100
+
+
+def test_solver_gives_up_after_its_steps(monkeypatch):
+    monkeypatch.setattr(_dual_solver, "MOST_STEPS", 1)
+    scores = np.random.default_rng(2).dirichlet(np.full(4, 0.1), 50)
+    with pytest.raises(calibrators.InfeasibleTarget, match="no adjustment found in 1 step"):
+        calibrators.fit("coherent", Forecasts(scores, np.arange(50) % 4, (0, 1, 2, 3)), r=-0.9)
