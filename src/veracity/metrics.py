@@ -57,8 +57,8 @@ def metric(measure: Measure, **example: float) -> Metric:
 
     of.__name__ = of.__qualname__ = measure.name
     direction = {"lower": " Lower is better.", "higher": " Higher is better."}.get(measure.better, "")
-    said = measure.gloss if direction.strip() in measure.gloss else f"{measure.gloss}{direction}"
-    of.__doc__ = f"Return the {measure.titled[0].lower()}{measure.titled[1:]}: {measure.formula}. {said.strip()}"
+    gloss = measure.gloss if direction.strip() in measure.gloss else f"{measure.gloss}{direction}"
+    of.__doc__ = f"Return the {measure.titled[0].lower()}{measure.titled[1:]}: {measure.formula}. {gloss.strip()}"
     for name, value in example.items():
         of.__doc__ += f"\n\n    >>> round({name}([0, 1, 1], [0.2, 0.7, 0.9]), 4)\n    {value}\n    "
     return of

@@ -75,33 +75,33 @@ def as_pattern(option: Option, value: Any) -> str | None:
 
 def as_conditions(option: Option, value: Any) -> tuple[str, ...]:
     """Return conditions on columns."""
-    found = as_columns(option, value, split=False)
-    for condition in found:
+    conditions = as_columns(option, value, split=False)
+    for condition in conditions:
         if "=" not in condition:
             raise OptionError(option.name, f"{condition!r} is no condition\n  write COL=VALUE or COL!=VALUE")
-    return found
+    return conditions
 
 
 def as_limits(option: Option, value: Any) -> tuple[float, ...]:
     """Return rising numbers."""
     wrong = OptionError(option.name, f"{value!r:.80} is no list of numbers\n  write limits such as 0.2,4.4")
     try:
-        found = tuple(float(x) for x in ([value] if isinstance(value, (int, float)) else _texts(value, split=True)))
+        limits = tuple(float(x) for x in ([value] if isinstance(value, (int, float)) else _texts(value, split=True)))
     except (ValueError, ArithmeticError):
         raise wrong from None
-    if any(x != x for x in found) or (isinstance(value, str) and not found):
+    if any(x != x for x in limits) or (isinstance(value, str) and not limits):
         raise wrong
-    if list(found) != sorted(set(found)):
-        shown = ", ".join(f"{x:g}" for x in found)
+    if list(limits) != sorted(set(limits)):
+        shown = ", ".join(f"{x:g}" for x in limits)
         raise OptionError(option.name, f"{shown} must rise\n  write the limits from low to high")
-    return found
+    return limits
 
 
 def as_limits_or_raw(option: Option, value: Any) -> tuple[Any, ...]:
     """Return rising numbers, and "raw" last where it is among them."""
     words = _texts(value, split=True)
-    found = as_limits(option, tuple(word for word in words if word != "raw"))
-    return (*found, "raw") if "raw" in words else found
+    limits = as_limits(option, tuple(word for word in words if word != "raw"))
+    return (*limits, "raw") if "raw" in words else limits
 
 
 def as_choice(option: Option, value: Any) -> Any:
@@ -209,8 +209,8 @@ def option(default: Any, help: str, metavar: str = "", **how: Any) -> Any:
 
 def options_of(record: type) -> Mapping[str, Option]:
     """Return the options of a record by the names of their fields, in their order."""
-    held = [(each, each.metadata["option"]) for each in fields(record) if "option" in each.metadata]
-    return {each.name: replace(declared, name=each.name, default=each.default) for each, declared in held}
+    pairs = [(each, each.metadata["option"]) for each in fields(record) if "option" in each.metadata]
+    return {each.name: replace(declared, name=each.name, default=each.default) for each, declared in pairs}
 
 
 def take_all(record: Any, options: Mapping[str, Option]) -> None:
@@ -386,12 +386,12 @@ class ReadOptions:
     @property
     def given(self) -> tuple[str, ...]:
         """Columns with a role by option; no layout takes them."""
-        found: list[str] = []
+        columns: list[str] = []
         for name, each in READING.items():
             value = getattr(self, name)
             if each.names_columns and value and (name, value) != ("model", "none"):
-                found += [value] if isinstance(value, str) else value
-        return tuple(found)
+                columns += [value] if isinstance(value, str) else value
+        return tuple(columns)
 
 
 READING = options_of(ReadOptions)

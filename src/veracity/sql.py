@@ -281,13 +281,13 @@ def _classes(names: list[str], table: str, label: str, positive: object) -> tupl
         if event not in names and len(names) == 2:
             raise ValueError(f"{table}: `{label}` is {shown}, never {event}\n  choose one of them as positive")
         return next((name for name in names if name != event), f"not {event}"), event
-    found = event_of(names)
-    if found is None:
+    pair = event_of(names)
+    if pair is None:
         raise ValueError(
             f"{table}: `{label}` holds {shown}; which one does the probability forecast?\n"
             f"  choose the event:  positive={names[-1]!r}"
         )
-    return found
+    return pair
 
 
 def _cut_edges(plan: Plan) -> list[float]:

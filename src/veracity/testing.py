@@ -38,19 +38,19 @@ def assert_calibrated(y_true: Any, y_proba: Any = None, *, slight: bool = True, 
     biased
       Too low overall. It predicts 40 % on average; 50 % happened.
     """
-    found = assess(y_true, y_proba=y_proba, **options)
-    models = found.models if isinstance(found, Assessments) else {"": found}
+    assessment = assess(y_true, y_proba=y_proba, **options)
+    models = assessment.models if isinstance(assessment, Assessments) else {"": assessment}
     passed = (*PASSED, "slight") if slight else PASSED
     failed = {
         name: a for name, a in models.items() if a.verdict_detail.state not in passed or a.verdict_detail.zero_rows
     }
     if failed:
-        said = [
+        sentences = [
             f"{f'{name}: ' if name else ''}{a.verdict}\n"
             + "\n".join(f"  {str(one).replace('**', '')}" for one in verdict.sentences(a.verdict_detail))
             for name, a in failed.items()
         ]
-        raise AssertionError("\n".join(said))
+        raise AssertionError("\n".join(sentences))
 
 
 def assert_not_worse(

@@ -152,8 +152,8 @@ class Assess(Metric):  # type: ignore[misc, unused-ignore]
     def compute(self) -> dict[str, Tensor]:
         """Return scores and reported means by name."""
         a = self._assessed()
-        found: dict[str, Reading] = a.scores.readings() | a.reported.readings()
-        return {name: torch.tensor(float(x), dtype=torch.float64) for name, x in found.items() if x.known}
+        readings: dict[str, Reading] = a.scores.readings() | a.reported.readings()
+        return {name: torch.tensor(float(x), dtype=torch.float64) for name, x in readings.items() if x.known}
 
     def assessment(self) -> Assessment:
         """Return the assessment of everything that was counted, in all processes."""

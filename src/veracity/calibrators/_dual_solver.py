@@ -103,19 +103,19 @@ def hessian_of(chunks: Chunks, place: Place, b: Array) -> Rows:
         return np.asarray(shares @ h * v - (shares * (h @ v) / total) @ h)
 
     def anew(v: Array) -> Array:
-        found = summed(chunks, lambda rows, shares: (product(shares, *place(rows, b)[1:], v),), (zero,))
-        return cast(Array, found[0])
+        sums = summed(chunks, lambda rows, shares: (product(shares, *place(rows, b)[1:], v),), (zero,))
+        return cast(Array, sums[0])
 
     zero, entries = np.zeros(len(b)), 0
     if hasattr(chunks, "summed"):
         return anew
-    held: list[tuple[Array, Array, Array | float]] = []
+    parts: list[tuple[Array, Array, Array | float]] = []
     for rows, shares in chunks():
-        held.append((shares, *place(rows, b)[1:]))
-        entries += held[-1][1].size
+        parts.append((shares, *place(rows, b)[1:]))
+        entries += parts[-1][1].size
         if entries > MOST_HELD:
             return anew
-    return lambda v: np.asarray(sum((product(*part, v) for part in held), zero))
+    return lambda v: np.asarray(sum((product(*part, v) for part in parts), zero))
 
 
 def laplacian_direction(coupling: Array, gap: Array, members: list[Array]) -> Array | None:
@@ -148,14 +148,14 @@ def line_search(
     """
     low, high, t = 0.0, np.inf, 1.0
     while True:
-        found = measure(b + t * d)
-        ahead = float((found[0] - target) @ d)
+        averages = measure(b + t * d)
+        ahead = float((averages[0] - target) @ d)
         if ahead > -0.9 * slope and t > 1e-9:
             high = t
         elif far and ahead < 0.5 * slope and t < 1e30 and high > 1.001 * t:
             low = t
         else:
-            return t, found
+            return t, averages
         if high == np.inf:
             t *= 4.0
         elif low == 0.0:

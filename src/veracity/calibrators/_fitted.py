@@ -111,10 +111,10 @@ class Fitted(ABC):
         Maps also check what a few rows would not show.
         """
         for name, value in self.parameters.items():
-            for held in value if isinstance(value, tuple) else (value,):
-                good = isinstance(held, (np.ndarray, int, type(None))) or np.isfinite(held)
-                self.require(good, f"{name} {held!r} is no finite number")
-                undefined = isinstance(held, np.ndarray) and (np.isnan(held) | np.isposinf(held)).any()
+            for parameter in value if isinstance(value, tuple) else (value,):
+                good = isinstance(parameter, (np.ndarray, int, type(None))) or np.isfinite(parameter)
+                self.require(good, f"{name} {parameter!r} is no finite number")
+                undefined = isinstance(parameter, np.ndarray) and (np.isnan(parameter) | np.isposinf(parameter)).any()
                 self.require(not undefined, f"{name} holds an undefined number")
         tried = self._tried()
         self.require_distributions(self(tried[(tried[:, kept] > 0.0).any(axis=1)]), "mapped rows")

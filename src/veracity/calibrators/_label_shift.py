@@ -50,16 +50,16 @@ def em_chunks(
         return a, a, 1.0
 
     for _ in range(MOST_ROUNDS):
-        found, coupling = moments(chunks, place, np.log(pi / before))
-        change = np.abs(found - pi).max()
-        gone = (found < ABSENT) & (found < pi)
+        means, coupling = moments(chunks, place, np.log(pi / before))
+        change = np.abs(means - pi).max()
+        gone = (means < ABSENT) & (means < pi)
         if gone.any():
             names = ", ".join(str(c) for c, out in zip(classes, gone, strict=True) if out)
             raise ValueError(
                 f"em: the estimate leaves the simplex at {names}: the scores ask for fewer than no cases of it; label "
                 "shift does not describe these scores, or the training frequencies are wrong: give the target instead"
             )
-        pi = _newton(pi, found, coupling)
+        pi = _newton(pi, means, coupling)
         if change < CHANGE:
             break
     else:
@@ -80,7 +80,7 @@ def effective_cases(forecasts: Forecasts) -> float:
     return float(forecasts.mass.sum() ** 2 / forecasts.squared_mass.sum())
 
 
-def _newton(pi: Array, found: Array, coupling: Array) -> Array:
+def _newton(pi: Array, means: Array, coupling: Array) -> Array:
     """Return the frequencies after a Newton step on ln π (M = mean A Aᵀ) if it is short, else after a round of EM."""
-    step, _, rank, _ = np.linalg.lstsq(coupling, found - pi)
-    return np.asarray(pi * np.exp(step) if rank == len(pi) and np.abs(step).max() < 0.5 else found)
+    step, _, rank, _ = np.linalg.lstsq(coupling, means - pi)
+    return np.asarray(pi * np.exp(step) if rank == len(pi) and np.abs(step).max() < 0.5 else means)

@@ -107,12 +107,12 @@ def blocks_and_levels(chunks: Chunks, mass: float, target: Array, classes: tuple
     One pass over the rows. `mass` is their whole mass, so that counts become whole numbers again.
     """
     k = len(target)
-    (found,) = summed(chunks, support, (Patterns(),))
-    patterns = np.array([np.unpackbits(np.frombuffer(key, np.uint8), count=k) for key in found], dtype=bool)
-    held = np.array(list(found.values())) * mass
+    (shares,) = summed(chunks, support, (Patterns(),))
+    patterns = np.array([np.unpackbits(np.frombuffer(key, np.uint8), count=k) for key in shares], dtype=bool)
+    counts = np.array(list(shares.values())) * mass
     if patterns.all():
         return np.zeros(k, int), np.zeros(k, int)
-    whole = np.rint(held)
-    held = whole if np.abs(held - whole).max() < 1e-6 else held
-    kept = held > 0.0
-    return blocks_of_support(patterns[kept], held[kept], target, classes)
+    whole = np.rint(counts)
+    counts = whole if np.abs(counts - whole).max() < 1e-6 else counts
+    kept = counts > 0.0
+    return blocks_of_support(patterns[kept], counts[kept], target, classes)

@@ -63,8 +63,8 @@ class Bins(Fitted):
         for part in blocks(len(p), self.k):
             pick, value = projected(p[part], self.k)
             for group, (edges, number) in enumerate(zip(self.edges, self.numbers, strict=True)):
-                held = pick == group if len(self.edges) > 1 else slice(None)
-                out[part][held] = number[np.searchsorted(edges, value[held], side="right")]
+                mask = pick == group if len(self.edges) > 1 else slice(None)
+                out[part][mask] = number[np.searchsorted(edges, value[mask], side="right")]
         return out
 
     def __call__(self, rows: ArrayLike) -> Array:
@@ -126,15 +126,15 @@ def cells_by_pick(
     least = PER_BIN * k
     rows = np.bincount(pick, weights=counts, minlength=k).astype(int)
     edges, numbers = [np.empty(0)] * k, [np.zeros(1, np.int64)] * k
-    cells, waiting, held = 0, [], 0
+    cells, waiting, total = 0, [], 0
     means = np.bincount(pick, weights=value if counts is None else value * counts, minlength=k) / np.maximum(rows, 1)
     by_rows = np.lexsort((keys, means.round(9), rows))  # sums differ by rounding
     for group in by_rows[rows[by_rows] < least]:
         waiting.append(group)
-        held += rows[group]
+        total += rows[group]
         numbers[group] = np.full(1, cells)
-        if held >= least:
-            cells, waiting, held = cells + 1, [], 0
+        if total >= least:
+            cells, waiting, total = cells + 1, [], 0
     shared = cells
     for group in np.flatnonzero(rows >= least):
         mine = pick == group

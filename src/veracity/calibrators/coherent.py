@@ -31,8 +31,8 @@ def nearest_in_simplex(v: Array) -> Array:
     falling = -np.sort(-v, axis=-1)
     with np.errstate(invalid="ignore"):
         c = (1.0 - np.cumsum(falling, axis=-1)) / np.arange(1, v.shape[-1] + 1)
-        held = (falling + c > 0.0).sum(axis=-1, keepdims=True) - 1
-    return np.asarray(np.maximum(v + np.take_along_axis(c, held, axis=-1), 0.0))
+        last = (falling + c > 0.0).sum(axis=-1, keepdims=True) - 1
+    return np.asarray(np.maximum(v + np.take_along_axis(c, last, axis=-1), 0.0))
 
 
 def shifted(rows: Array, b: Array, r: float, level: Array | None = None) -> Array:
@@ -107,11 +107,11 @@ def start_inside(chunks: Chunks, target: Array, block: Array, level: Array, r: f
     forced = level if level.any() else None
     members = [np.flatnonzero(block == label) for label in np.unique(block)]
     gradient, k = power(r).gradient, len(target)
-    held = [(rows, shares, tilt(rows, u, forced)) for rows, shares in chunks()]
+    batches = [(rows, shares, tilt(rows, u, forced)) for rows, shares in chunks()]
     b = np.zeros(k)
     for _ in range(INSIDE_STEPS):
         coupling, moved, parts = np.zeros((k, k)), np.zeros(k), []
-        for rows, shares, a in held:
+        for rows, shares, a in batches:
             h = a ** (1.0 - r)
             total = h.sum(axis=1)
             with np.errstate(invalid="ignore"):
@@ -119,20 +119,20 @@ def start_inside(chunks: Chunks, target: Array, block: Array, level: Array, r: f
             moved += shares @ (h * (rise - ((h * rise).sum(axis=1) / total)[:, None]))
             coupling += (h * (shares / total)[:, None]).T @ h
             parts.append((h, total, rise))
-        found = laplacian_direction(coupling, -moved, members)
-        if found is None:
+        direction = laplacian_direction(coupling, -moved, members)
+        if direction is None:
             break
-        b, steps = found, []
+        b, steps = direction, []
         for h, total, rise in parts:
             left = b - rise
             steps.append(h * (left - ((h * left).sum(axis=1) / total)[:, None]))
         change = max(float(np.abs(step).max()) for step in steps)
         reach = min(
             float(np.min(np.where(step < 0.0, a / np.where(step < 0.0, -step, 1.0), np.inf)))
-            for (_, _, a), step in zip(held, steps, strict=True)
+            for (_, _, a), step in zip(batches, steps, strict=True)
         )
         length = min(1.0, 0.9 * reach)
-        held = [(rows, shares, a + length * step) for (rows, shares, a), step in zip(held, steps, strict=True)]
+        batches = [(rows, shares, a + length * step) for (rows, shares, a), step in zip(batches, steps, strict=True)]
         if change < 1e-9:
             break
     return b

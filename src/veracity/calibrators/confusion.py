@@ -53,13 +53,13 @@ def exchange(p: Array, outcomes: Array, rows: Array) -> Array:
     by_class = [(p[order[a:b]], rows[order[a:b]]) for a, b in pairwise(ends)]
 
     def counted(m: Array) -> Array:
-        found = prior.copy()
+        counts = prior.copy()
         for j, (scores, mass) in enumerate(by_class):
             if len(mass):
                 total = scores @ m[:, j]
                 share = np.divide(mass, total, out=np.zeros_like(mass), where=total > 0.0)
-                found[:, j] += m[:, j] * (share @ scores)
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
+                counts[:, j] += m[:, j] * (share @ scores)
+        return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
     m: Array = prior / prior.sum(axis=1, keepdims=True)
     for _ in range(MOST_ROUNDS // 3):

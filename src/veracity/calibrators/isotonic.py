@@ -65,10 +65,10 @@ class Isotonic(Formula):
 def between(p: Array, knots: Array, values: Array) -> Array:
     """Return values on straight lines between knots; knots too close for a slope give the lower one's value."""
     with np.errstate(over="ignore", invalid="ignore"):
-        found = np.asarray(np.interp(p, knots, values))
-    lost = ~np.isfinite(found)
-    found[lost] = values[np.searchsorted(knots, p[lost], side="right") - 1]
-    return found
+        heights = np.asarray(np.interp(p, knots, values))
+    lost = ~np.isfinite(heights)
+    heights[lost] = values[np.searchsorted(knots, p[lost], side="right") - 1]
+    return heights
 
 
 def curves_of(forecasts: Forecasts, rows: Array | None = None) -> dict[str, tuple[Array, ...]]:

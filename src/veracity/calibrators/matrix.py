@@ -47,6 +47,6 @@ def fit(forecasts: Forecasts, *, ridge: float = RIDGE) -> Matrix:
     k = forecasts.k
     cold = scale[0] / temperature.fit(forecasts).temperature
     centre = np.concatenate([cold * np.eye(k), np.zeros((k, 1))], axis=1)
-    found = full_fit(np.concatenate([x / scale, np.ones((len(x), 1))], axis=1), y, rows, centre, ridge)
-    intercepts = found[:, k] - found[:, k].mean()
-    return Matrix(forecasts.classes, slopes=found[:, :k] / scale, intercepts=intercepts)
+    weights = full_fit(np.concatenate([x / scale, np.ones((len(x), 1))], axis=1), y, rows, centre, ridge)
+    intercepts = weights[:, k] - weights[:, k].mean()
+    return Matrix(forecasts.classes, slopes=weights[:, :k] / scale, intercepts=intercepts)

@@ -61,5 +61,5 @@ def fit(forecasts: Forecasts, *, ridge: float = RIDGE) -> TemperatureLevels:
         hessian[1:, 1:] = np.diag(rows @ q) - (q * rows[:, None]).T @ q
         return (hessian + ridge * np.eye(k + 1)).dot
 
-    found = minimise(measure, curvature, start, float(rows.sum()))
-    return TemperatureLevels(forecasts.classes, slope=float(found[0]), intercepts=found[1:])
+    coefficients = minimise(measure, curvature, start, float(rows.sum()))
+    return TemperatureLevels(forecasts.classes, slope=float(coefficients[0]), intercepts=coefficients[1:])

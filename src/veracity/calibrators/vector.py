@@ -46,8 +46,8 @@ def fit(forecasts: Forecasts, *, ridge: float = RIDGE) -> Vector:
     x, y, rows, scale = log_scores(forecasts)
     k = forecasts.k
     centre = np.concatenate([scale / temperature.fit(forecasts).temperature, np.zeros(k)])
-    found = diagonal_fit(x / scale, y, rows, centre, ridge)
-    return Vector(forecasts.classes, slopes=found[:k] / scale, intercepts=found[k:] - found[k:].mean())
+    weights = diagonal_fit(x / scale, y, rows, centre, ridge)
+    return Vector(forecasts.classes, slopes=weights[:k] / scale, intercepts=weights[k:] - weights[k:].mean())
 
 
 def slopes_and_intercepts(p: Array, y: Array, rows: Array, ridge: float) -> Array:

@@ -105,8 +105,8 @@ def veracity() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code: 0 done, 1 a requirement failed, 2 bad input, 130 interrupted."""
     try:
-        said = {"command": shlex.join(["veracity", *arguments])}
-        code = veracity.main(args=list(arguments), prog_name="veracity", standalone_mode=False, obj=said)
+        context = {"command": shlex.join(["veracity", *arguments])}
+        code = veracity.main(args=list(arguments), prog_name="veracity", standalone_mode=False, obj=context)
         return code if isinstance(code, int) else DONE
     except (click.Abort, KeyboardInterrupt):
         return _say("interrupted", INTERRUPTED)
@@ -149,7 +149,7 @@ def _located(message: str, typed: Sequence[str]) -> str:
         return word[0] if path is None else shlex.quote(path)
 
     command = re.compile(r"(?<=  )veracity [a-z]+ .*?(?=   |$)", re.MULTILINE)
-    return command.sub(lambda found: re.sub(r"'[^']*'|\S+", located, found[0]), message)
+    return command.sub(lambda match: re.sub(r"'[^']*'|\S+", located, match[0]), message)
 
 
 def _say(message: str, code: int = BAD_INPUT) -> int:

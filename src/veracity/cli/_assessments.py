@@ -44,8 +44,8 @@ def assessed(request: Request, working: ProgressBar) -> dict[str, Assessment]:
     source = engine.open(data, request.reading)
     say(source.layout.one_line(), request)
     counted = engine.count(source, request.plan, checkpoint=request.checkpoint)
-    made = _provenance(request, engine, data)
-    return assessments(source, counted, made, started)
+    provenance = _provenance(request, engine, data)
+    return assessments(source, counted, provenance, started)
 
 
 def _of_database(request: Request, tally: Tally, reading: str, started: float) -> Assessment:
@@ -100,14 +100,14 @@ def _compared_tallies(request: Request, reference: str | None) -> Comparison:
     _refuse_input_options(request)
     if len(request.files) < 2:
         raise ValueError(f"a comparison needs two tallies\n  assess one:  veracity assess {request.files[0]}")
-    made: Comparison = compared_tallies(
+    comparison: Comparison = compared_tallies(
         {model: read_tally(files[0].path) for model, files in _inputs(request).items()},
         request.plan,
         dashes="--",
         reference=reference,
     )
-    say(f"{made.record.cases:,} cases are in all {len(made)} tallies", request)
-    return made
+    say(f"{comparison.record.cases:,} cases are in all {len(comparison)} tallies", request)
+    return comparison
 
 
 def _refuse_input_options(request: Request) -> None:
@@ -161,8 +161,8 @@ def _comparison(
     say(sentence, request)
     described = [source.layout.describe() for source in paired.sources.values()]
     every = [file for files in inputs.values() for file in files]
-    made = {**_provenance(request, engine, every), "reading": "\n".join([*described, sentence])}
-    models = assessments(paired, counted, made, started)
+    provenance = {**_provenance(request, engine, every), "reading": "\n".join([*described, sentence])}
+    models = assessments(paired, counted, provenance, started)
     cluster, moment, plan = request.reading.cluster, request.reading.time, request.plan or Plan()
     kind = "cluster" if cluster else "time" if moment else None
     dependence = Dependence(kind, plan.lags, plan.horizon, cluster or moment or "", "--")

@@ -35,14 +35,14 @@ def in_child(work: Callable[[], int], say: Callable[[str], int]) -> int:
     if not is_forked():
         return work()
     note, noise = mmap.mmap(-1, SIZE), _scratch()
-    alive, held = os.pipe()
+    alive, write_end = os.pipe()
     before = {name: signal.getsignal(getattr(signal, name)) for name in PASSED_ON}
     passing = {name: handler for name, handler in before.items() if handler is not signal.SIG_IGN}
     for name in passing:  # none is lost between the fork and what follows it
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     pid = os.fork()
     if pid == 0:
-        os.close(held)
+        os.close(write_end)
         _end_with_parent(alive)
         _quieten(noise)
         sys.addaudithook(lambda event, given: _remember(note, given) if event == "veracity.read" else None)

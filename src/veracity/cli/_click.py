@@ -229,12 +229,12 @@ def typed_input_options() -> tuple[tuple[str, ...], ...]:
 
     Each is a name and its value, or the name of a flag.
     """
-    found: list[tuple[str, ...]] = []
+    options: list[tuple[str, ...]] = []
     for option, value in click.get_current_context().meta.get(TYPED, ()):
         if option in READ and READING[option.name].kept:
             written = value if isinstance(value, list) else [value]
-            found += [(option.opts[0],) if option.is_flag else (option.opts[0], str(one)) for one in written]
-    return tuple(found)
+            options += [(option.opts[0],) if option.is_flag else (option.opts[0], str(one)) for one in written]
+    return tuple(options)
 
 
 def plan_from(options: dict[str, Any]) -> Plan:

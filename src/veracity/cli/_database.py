@@ -54,9 +54,9 @@ def counted_in_database(request: Request) -> tuple[Tally, str] | None:
         return None
     names: dict[str, Any] = {"label": layout.outcome, "positive_proba": layout.forecasts[0]}
     plan = request.plan or Plan()
-    found = sql.tally(connection, table, **names, positive=layout.classes[1], dialect=dialect, plan=plan)
-    how = f"counted in {path.name}, table {table}: {found.cases:,} rows · outcome {layout.outcome} · "
-    return found, f"{how}forecast {layout.forecasts[0]} · from cells"
+    tally = sql.tally(connection, table, **names, positive=layout.classes[1], dialect=dialect, plan=plan)
+    how = f"counted in {path.name}, table {table}: {tally.cases:,} rows · outcome {layout.outcome} · "
+    return tally, f"{how}forecast {layout.forecasts[0]} · from cells"
 
 
 def connected(path: Path) -> Any:

@@ -36,21 +36,21 @@ def answer(request: Request, outputs: Outputs, made_by: Answer, tally: str | Non
     check_outputs(outputs, read, request.checkpoint)
     check_files({"--tally": tally}, read, outputs.force)
     with ProgressBar("reading", quiet=request.quiet) as working:
-        found = made_by(request, working)
-        state = None if tally is None else tally_bytes(found, tally)
+        judgement = made_by(request, working)
+        state = None if tally is None else tally_bytes(judgement, tally)
         working.begin("assessing")
-        result: Any = found
-        if isinstance(found, Mapping):
-            result = Assessments(found) if len(found) > 1 else next(iter(found.values()))
+        result: Any = judgement
+        if isinstance(judgement, Mapping):
+            result = Assessments(judgement) if len(judgement) > 1 else next(iter(judgement.values()))
         printed = deliver(result, outputs, read)
         if tally is not None and state is not None:
             write_whole(tally, state)
     to_stdout(printed)
 
 
-def tally_bytes(found: Mapping[str, Assessment] | Comparison, path: str) -> bytes:
+def tally_bytes(judgement: Mapping[str, Assessment] | Comparison, path: str) -> bytes:
     """Return the bytes of the tally of the only model."""
-    models = found if isinstance(found, Mapping) else found.models
+    models = judgement if isinstance(judgement, Mapping) else judgement.models
     if len(models) > 1:
         raise ValueError(
             f"--tally {path}: a tally is of one model, and there are {len(models)} ({', '.join(list(models)[:4])})\n"
@@ -70,15 +70,15 @@ def deliver(result: Any, outputs: Outputs, read: FilesRead, hints: Sequence[str]
 
     makers: dict[str, Callable[[], str]] = {"openmetrics": lambda: show.to_openmetrics(result)}
     makers |= {"json": lambda: f"{result.to_json(1)}\n", "csv": result.to_csv, "markdown": result.to_markdown}
-    made: dict[str, str | bytes] = {
+    contents: dict[str, str | bytes] = {
         path: makers[option]() if option in makers else show.report(result, Path(path).suffix.lstrip("."))
         for option, path in outputs.files.items()
     }
-    printed = made.pop("-", None)
+    printed = contents.pop("-", None)
     if printed is None:
         printed = _headline(result) if outputs.quiet else _answer(result, outputs.details) + _last(outputs, hints)
     with OutputFiles(read) as files:
-        for path, content in made.items():
+        for path, content in contents.items():
             files.add(path, content)
         if outputs.plots is not None:
             folder = files.folder(outputs.plots)
@@ -114,8 +114,8 @@ def _headline(result: Any) -> str:
     from veracity import show
     from veracity.show.terminal import to_ascii
 
-    said = f"{show.headline(result)}\n"
-    return said if _unicode(sys.stdout) else to_ascii(said)
+    text = f"{show.headline(result)}\n"
+    return text if _unicode(sys.stdout) else to_ascii(text)
 
 
 def _unicode(stream: TextIO) -> bool:

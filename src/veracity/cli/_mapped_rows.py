@@ -133,8 +133,8 @@ def write(model: RecalibrationJob, fitted: Fitted, output: str, files: OutputFil
         with tempfile.TemporaryDirectory() as scratch:
             path = Path(scratch, "rows.csv")
             number = model.write(fitted, path, ".csv", suffix or "")
-            with path.open("rb") as made:
-                while chunk := made.read(1 << 20):
+            with path.open("rb") as stream:
+                while chunk := stream.read(1 << 20):
                     to_stdout(chunk)
         return number
     numbers: list[int] = []

@@ -175,9 +175,9 @@ class OutputFiles:
         finally:
             for unfinished in self._waiting:
                 unfinished.discard()
-            for made in reversed(self._folders if failed else []):
+            for folder in reversed(self._folders if failed else []):
                 with contextlib.suppress(OSError):  # one that holds a file stays
-                    made.rmdir()
+                    folder.rmdir()
 
 
 def tell(message: str, *, err: bool = True) -> None:

@@ -161,7 +161,7 @@ def prior_from(path: Path) -> dict[str, float]:
     lines = [[cell.strip() for cell in line] for line in csv.reader(text.splitlines(), delimiter=dialect) if any(line)]
     if len(lines) == 2 and len(lines[0]) > 2:
         lines = [list(pair) for pair in zip(*lines, strict=False)]
-    found: dict[str, float] = {}
+    prior: dict[str, float] = {}
     for at, line in enumerate(lines):
         probability = number(line[1], comma=dialect != ",") if len(line) == 2 else None
         if probability is None:
@@ -169,12 +169,12 @@ def prior_from(path: Path) -> dict[str, float]:
                 continue
             raise ValueError(f"{path}: line {at + 1}, {dialect.join(line)!r} is not class{dialect}probability")
         name = line[0]
-        if name in found:
+        if name in prior:
             raise ValueError(f"{path}: class {name} is given twice")
-        found[name] = probability
-    if not found:
+        prior[name] = probability
+    if not prior:
         raise ValueError(f"{path}: no class in it\n  give one line per class:  class,probability")
-    return found
+    return prior
 
 
 def summary(model: RecalibrationJob, target: Any, fitted: Any) -> str:

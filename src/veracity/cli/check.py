@@ -77,9 +77,9 @@ def command(
     check_files({"--markdown": markdown, "--junit": junit}, read, force, request.checkpoint)
     with ProgressBar("reading", quiet=quiet) as working:
         outcomes = _outcomes(request, working, parsed, against)
-    made = [(markdown, gate.to_markdown), (junit, gate.to_junit)]
+    reports = [(markdown, gate.to_markdown), (junit, gate.to_junit)]
     with OutputFiles(read) as together:
-        for path, render in made:
+        for path, render in reports:
             if path is not None:
                 together.add(path, render(outcomes, files))
     for outcome in outcomes:
@@ -96,14 +96,14 @@ def _outcomes(request: Request, working: Any, parsed: list[Any], against: str | 
     comparison = None if against is None else compared_with(request, working, against)
     models = assessed(request, working) if comparison is None else dict(list(comparison.models.items())[:1])
     document = lazy_document(models)
-    found: list[Outcome] = []
+    outcomes: list[Outcome] = []
     try:
         for one in parsed:
             if isinstance(one, NotWorse):
                 assert comparison is not None
-                found.append(one.judged(comparison))
+                outcomes.append(one.judged(comparison))
             else:
-                found += check(document, [one])
+                outcomes += check(document, [one])
     except ValueError as error:
         raise ValueError(f"check: {error}") from None
-    return found
+    return outcomes

@@ -53,8 +53,8 @@ def command(files: tuple[str, ...], reference: str, r: tuple[float, ...], **opti
         layout, labelled = single_model(replace(request, files=(reference,)), (reference,))
         new = _new(request, layout)
         working.begin("estimating")
-        made = estimate(labelled, new, r=r, model=Path(files[0]).name)
-        printed = deliver(made, outputs, read, hints=HINTS)
+        expectation = estimate(labelled, new, r=r, model=Path(files[0]).name)
+        printed = deliver(expectation, outputs, read, hints=HINTS)
     to_stdout(printed)
 
 

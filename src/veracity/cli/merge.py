@@ -76,8 +76,8 @@ def _ring(ring: str | None, last: int | None, paths: list[str], read: FilesRead)
     if ring is None or last is None:
         return None
     read.refuse(ring, "--ring")
-    held = Path(ring)
-    before = held.read_bytes() if held.exists() else None
+    ring_file = Path(ring)
+    before = ring_file.read_bytes() if ring_file.exists() else None
     try:
         return ring_after(before, [read_tally(path).to_bytes() for path in paths], last)
     except ValueError as problem:

@@ -88,12 +88,12 @@ def command(
         working.begin("assessing")
         how: dict[str, Any] = {"window": window, "updates": updates, "state": earlier, "dashes": "--"}
         name = Path(files[0]).name if state is None else Path(state).stem  # files change from day to day
-        made: Monitor = monitored(forecasts, labelled, model=name, **how)
-        printed = deliver(made, outputs, read, hints=HINTS)
+        monitor: Monitor = monitored(forecasts, labelled, model=name, **how)
+        printed = deliver(monitor, outputs, read, hints=HINTS)
     if state is not None:
-        write_whole(state, made.to_bytes(), safely=True)
+        write_whole(state, monitor.to_bytes(), safely=True)
     to_stdout(printed)
-    return 1 if fail_on_alarm and made.alarm else 0
+    return 1 if fail_on_alarm and monitor.alarm else 0
 
 
 HINTS = ("More: --report out.html (chart, every window)", "--state FILE (continue tomorrow)")

@@ -42,14 +42,14 @@ def command(baseline: float, auc: float, detect: str, power: float, per_day: int
     from veracity.results.plan_ahead import plan_ahead
     from veracity.words import monitoring
 
-    made = plan_ahead(baseline, what, size, auc=auc, power=power, per_update=per_day)
+    plan = plan_ahead(baseline, what, size, auc=auc, power=power, per_update=per_day)
     if json is not None:
         from veracity.cli._output_files import OutputFiles
 
         with OutputFiles() as files:
-            files.add(json, made.to_json(1) + "\n")
+            files.add(json, plan.to_json(1) + "\n")
     if json != "-":
-        to_stdout(monitoring.plan(made.record))
+        to_stdout(monitoring.plan(plan.record))
 
 
 def _error(text: str) -> tuple[str, float]:

@@ -133,7 +133,7 @@ def assessments(
     tallies = counted.tallies()
     if not tallies:
         raise ValueError("no rows in any part of the input\n  there is nothing to assess")
-    made: dict[str, Assessment] = {}
+    by_model: dict[str, Assessment] = {}
     for model in sorted(tallies, key=[*source.models, *tallies].index):
         layout = source.layout_of(model)
         tally = with_files(tallies[model], source.files if len(layout.files) > 1 else ())
@@ -145,8 +145,8 @@ def assessments(
             own = () if layout.model_column else dict(layout.models)[model]
             origin["given"] = replace(origin["given"], column=layout.model_column, forecasts=own)
         tally = replace(tally, findings=findings)
-        made[model] = assessment(tally, model=model or None, provenance=origin, started=started)
-    return made
+        by_model[model] = assessment(tally, model=model or None, provenance=origin, started=started)
+    return by_model
 
 
 def assess(
@@ -179,14 +179,14 @@ def assess(
 def _checked(options: Mapping[str, Any], engine: str, own: Mapping[str, type]) -> dict[str, Any]:
     """Return options with the types of the engine; a name that it does not have is an error."""
     known = {**COMMON, **own}
-    made: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for name, value in options.items():
         if name not in known:
             raise ValueError(f"engine option: {engine} has no {name!r}\n  it has {', '.join(known)}")
         try:
-            made[name] = known[name](value)
+            settings[name] = known[name](value)
         except (TypeError, ValueError):
             raise ValueError(f"engine option: {name}={value} is no {known[name].__name__}") from None
-    if made.get("on_error", "raise") not in ("raise", "skip"):
-        raise ValueError(f"engine option: on_error={made['on_error']} is neither raise nor skip")
-    return made
+    if settings.get("on_error", "raise") not in ("raise", "skip"):
+        raise ValueError(f"engine option: on_error={settings['on_error']} is neither raise nor skip")
+    return settings

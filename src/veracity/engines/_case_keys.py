@@ -70,11 +70,11 @@ class CaseIndex:
 
     def of(self, model: str) -> tuple[Keys, Keys]:
         """Return the keys of a model in order, with their outcomes."""
-        held = (self._held or {}).get(model, [])
+        parts = (self._held or {}).get(model, [])
         nothing = [np.zeros(0, np.uint64)]
-        keys = np.concatenate([part[0] for part in held] or nothing)
+        keys = np.concatenate([part[0] for part in parts] or nothing)
         order = np.argsort(keys, kind="stable")
-        outcomes = np.concatenate([part[1] for part in held] or nothing)
+        outcomes = np.concatenate([part[1] for part in parts] or nothing)
         return keys[order], outcomes[order] if len(outcomes) else outcomes
 
     def repeated(self, model: str) -> tuple[Finding, ...]:
@@ -90,8 +90,8 @@ class CaseIndex:
 
     def state(self) -> dict[str, Any]:
         """Return the cases as plain values: the arguments of `merge`."""
-        held = None if self._held is None else {model: self.of(model) for model in self._held}
-        return {"sums": self.sums, "unpaired": self.unpaired, "held": held}
+        cases = None if self._held is None else {model: self.of(model) for model in self._held}
+        return {"sums": self.sums, "unpaired": self.unpaired, "held": cases}
 
     def merge(
         self, sums: Mapping[str, Sequence[int]], unpaired: int, held: Mapping[str, Sequence[Keys]] | None

@@ -40,11 +40,11 @@ class Checkpoint:
         if not self._exists():
             return 0, 0, 0
         try:
-            held = loads_checked(KIND, self.path.read_bytes())
-            differing = [what for what, digest in self._of.items() if held["of"][what] != digest]
+            snapshot = loads_checked(KIND, self.path.read_bytes())
+            differing = [what for what, digest in self._of.items() if snapshot["of"][what] != digest]
             if not differing:
-                total.merge(held["state"])
-            done = held["part"], held["skip"], held["rows"]
+                total.merge(snapshot["state"])
+            done = snapshot["part"], snapshot["skip"], snapshot["rows"]
             if not all(type(number) is int and number >= 0 for number in done):
                 raise ValueError("no number of rows")
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as problem:
@@ -73,8 +73,8 @@ class Checkpoint:
     def write(self, total: Accumulator, part: int, skip: int, rows: int) -> None:
         """Replace the file at once, so that it is whole whenever the run is killed."""
         self._exists()  # nobody else's file lies there by now
-        held = {"of": self._of, "part": part, "skip": skip, "rows": rows, "state": total.state()}
-        write_whole(self.path, dumps_checked(KIND, held), safely=True)
+        snapshot = {"of": self._of, "part": part, "skip": skip, "rows": rows, "state": total.state()}
+        write_whole(self.path, dumps_checked(KIND, snapshot), safely=True)
 
     def remove(self) -> None:
         """Delete the file after a complete run."""

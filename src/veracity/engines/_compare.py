@@ -54,9 +54,9 @@ def count_paired(engine: Engine, source: Paired, plan: Plan | None = None, **how
     counted: PairedTallies = engine.total(source, make, plan=plan, **how)
     counted.pairs.settle()
     if not source.by_id:
-        said = _same_rows(source, counted)
+        sentence = _same_rows(source, counted)
         counted.pairs.require_equal_weights()
-        return counted, said
+        return counted, sentence
     common, cases = _common_cases(source, counted)
     if cases > len(common):
         source.kept = common

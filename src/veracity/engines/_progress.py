@@ -99,5 +99,5 @@ def _cell() -> Any:
         return None
     from IPython import display
 
-    made: Any = display.DisplayHandle
-    return made()
+    handle: Any = display.DisplayHandle
+    return handle()

@@ -82,39 +82,39 @@ class Tallies(Accumulator):
         self._skipped[part] = reason
 
     def merge(self, state: bytes) -> None:
-        held = loads(state)
-        self._skipped |= held["skipped"]
-        for model, tally in held["tallies"].items():
+        content = loads(state)
+        self._skipped |= content["skipped"]
+        for model, tally in content["tallies"].items():
             try:
                 self._running.setdefault(model, RunningTally()).add(Tally.from_bytes(tally))
             except ValueError as problem:
-                raise ValueError(f"{' to '.join(self._of)} and {' to '.join(held['of'])}: {problem}") from None
-        self.cases.merge(**held["cases"])
-        self.name(*held["of"])
-        for model, findings in held["findings"].items():
+                raise ValueError(f"{' to '.join(self._of)} and {' to '.join(content['of'])}: {problem}") from None
+        self.cases.merge(**content["cases"])
+        self.name(*content["of"])
+        for model, findings in content["findings"].items():
             self._found(model, map(stored_finding, findings))
 
     def state(self) -> bytes:
         tallies = {model: running.tally().to_bytes() for model, running in self._running.items()}
         findings = {model: [packed_finding(one) for one in several] for model, several in self._findings.items()}
-        held = {"of": self._of, "skipped": self._skipped, "findings": findings, "cases": self.cases.state()}
-        return dumps(held | {"tallies": tallies})
+        content = {"of": self._of, "skipped": self._skipped, "findings": findings, "cases": self.cases.state()}
+        return dumps(content | {"tallies": tallies})
 
     def tallies(self) -> dict[str, Tally]:
         """Return the tally of each model so far."""
-        made = {model: running.tally() for model, running in self._running.items()}
-        for model, tally in made.items():
-            found = merge((*tally.findings, *self._findings.get(model, ())))
-            made[model] = replace(tally, findings=without_empty(found))
-        return made
+        by_model = {model: running.tally() for model, running in self._running.items()}
+        for model, tally in by_model.items():
+            findings = merge((*tally.findings, *self._findings.get(model, ())))
+            by_model[model] = replace(tally, findings=without_empty(findings))
+        return by_model
 
     def findings(self, model: str) -> tuple[Finding, ...]:
         """Return the findings about repeated cases of a model, and about parts that could not be read."""
-        found = self.cases.repeated(model)
+        findings = self.cases.repeated(model)
         if self._skipped:
             names = sorted(self._skipped)
-            found = (*found, of_input.SkippedFiles(len(names), files=tuple(names[:FIRST])))
-        return found
+            findings = (*findings, of_input.SkippedFiles(len(names), files=tuple(names[:FIRST])))
+        return findings
 
 
 def with_files(tally: Tally, files: Sequence[str]) -> Tally:

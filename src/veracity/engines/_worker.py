@@ -40,8 +40,8 @@ def grouped(job: Job | WriteJob, parts: Sequence[Any], threads: int) -> Sequence
         return parts
     middle = (np.cumsum(sizes) - sizes / 2) / max(sizes.sum(), 1.0)
     which = np.minimum((middle * tasks).astype(int), tasks - 1)
-    found = [tuple(part for part, own in zip(parts, which, strict=True) if own == task) for task in range(tasks)]
-    return [group if len(group) > 1 else group[0] for group in found if group]
+    groups = [tuple(part for part, own in zip(parts, which, strict=True) if own == task) for task in range(tasks)]
+    return [group if len(group) > 1 else group[0] for group in groups if group]
 
 
 def count(job: Job | WriteJob, part: Any, number: int) -> bytes:

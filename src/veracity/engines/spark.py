@@ -146,14 +146,14 @@ def _state(key: int, state: bytes) -> pa.RecordBatch:
 
 def _gathered(batches: Batches) -> Iterator[pa.Table]:
     """Yield Arrow batches gathered into large tables."""
-    held: list[pa.RecordBatch] = []
+    buffer: list[pa.RecordBatch] = []
     for batch in batches:
-        held.append(batch)
-        if sum(b.num_rows for b in held) >= ROWS:
-            yield pa.Table.from_batches(held)
-            held = []
-    if held:
-        yield pa.Table.from_batches(held)
+        buffer.append(batch)
+        if sum(b.num_rows for b in buffer) >= ROWS:
+            yield pa.Table.from_batches(buffer)
+            buffer = []
+    if buffer:
+        yield pa.Table.from_batches(buffer)
 
 
 def _marked(work: Callable[[], bytes]) -> bytes:

@@ -19,20 +19,20 @@ CHANCE, FEWEST_TO_RANK, FEWEST_EVENTS = 0.4, 50, 10  # an area under the ROC cur
 
 def findings(tally: Tally, scores: Scores, entries: Entries) -> tuple[Finding, ...]:
     """Return what the whole set shows: zeros, one outcome, one forecast, few events, heavy surprises."""
-    s, found = tally.sums, list(tally.findings)
+    s, notes = tally.sums, list(tally.findings)
     if s.zeros:
         zeros = [low.row for low in tally.lowest if low.p == 0.0]
-        found.insert(0, of_input.ZeroProbability(s.zeros, max(tally.cases, s.zeros), first_rows(zeros)))
+        notes.insert(0, of_input.ZeroProbability(s.zeros, max(tally.cases, s.zeros), first_rows(zeros)))
     if s.rows == 1:
-        found.append(of_results.OneRow(1))
+        notes.append(of_results.OneRow(1))
     if tally.measurable and s.rows > 1:
-        found += _of_outcomes(tally)
-        found += _of_forecasts(tally, scores)
+        notes += _of_outcomes(tally)
+        notes += _of_forecasts(tally, scores)
         if tally.plan.bins != "auto" and s.rows < FEW_IN_BINS * int(tally.plan.bins):
-            found.append(of_results.ManyBins(s.rows, bins=int(tally.plan.bins)))
+            notes.append(of_results.ManyBins(s.rows, bins=int(tally.plan.bins)))
         if s.n_eff < 1.0 + 1e-9:
-            found.append(of_results.OneWeight(1))
-    return (*found, *_surprises(tally, entries))
+            notes.append(of_results.OneWeight(1))
+    return (*notes, *_surprises(tally, entries))
 
 
 def _of_outcomes(tally: Tally) -> list[Finding]:
@@ -50,23 +50,23 @@ def _of_outcomes(tally: Tally) -> list[Finding]:
 
 def _of_forecasts(tally: Tally, scores: Scores) -> list[Finding]:
     """Return findings about forecasts that are worse than chance, certain, or all the same."""
-    s, found = tally.sums, list[Finding]()
+    s, notes = tally.sums, list[Finding]()
     auc, picks = scores.auc, scores.accuracy
     assert picks is not None
     if tally.k > 2 and s.rows >= FEWEST_TO_RANK and picks.high is not None and picks.high < 1.0 / tally.k:
-        found.append(of_results.PicksBelowChance(s.rows, s.rows, share=float(picks), chance=1.0 / tally.k))
+        notes.append(of_results.PicksBelowChance(s.rows, s.rows, share=float(picks), chance=1.0 / tally.k))
     if s.rows >= FEW_EVENTS and _only_certain(tally):
-        found.append(of_results.OnlyCertain(s.rows, s.rows))
+        notes.append(of_results.OnlyCertain(s.rows, s.rows))
     high, low = (None, None) if auc is None else (auc.high, auc.low)
     ranked = s.rows >= FEWEST_TO_RANK and min(int(h.true.sum()) for h in tally.classwise) >= FEWEST_EVENTS
     if ranked and tally.picks_only and low is not None and high is not None and CHANCE < low <= high < 1.0 - CHANCE:
-        found.append(of_results.UninformativeConfidence(s.rows, s.rows, auc=float(auc or 0.0)))
+        notes.append(of_results.UninformativeConfidence(s.rows, s.rows, auc=float(auc or 0.0)))
     if auc is not None and auc < CHANCE and ranked and high is not None and high < 0.5:
         option = tally.names.option("positive", tally.classes[0])
-        found.append(of_results.WorseThanChance(s.rows, s.rows, option=option))
+        notes.append(of_results.WorseThanChance(s.rows, s.rows, option=option))
     if _constant(tally):
-        found.append(of_input.ConstantForecast(s.rows, s.rows))
-    return found
+        notes.append(of_input.ConstantForecast(s.rows, s.rows))
+    return notes
 
 
 def _surprises(tally: Tally, entries: Entries) -> list[Finding]:

@@ -42,11 +42,11 @@ class Unfinished:
         _remove_abandoned(self.target)
         self._mode = None if folder else _mode_of(self.target)
         self._descriptor: int | None = None
-        made = False
-        while not made:
+        ready = False
+        while not ready:
             self.path = self.target.with_name(f"{_prefix(self.target)}{secrets.token_hex(8)}.part")
             try:
-                made = self._made(folder)
+                ready = self._made(folder)
             except FileExistsError:
                 continue
             except BaseException:
@@ -112,10 +112,10 @@ def _prefix(target: Path) -> str:
 def _mode_of(target: Path) -> int | None:
     """Return the mode of the file that will be replaced, if there is one."""
     try:
-        held = target.stat().st_mode
+        mode = target.stat().st_mode
     except OSError:
         return None
-    return stat.S_IMODE(held) if stat.S_ISREG(held) else None
+    return stat.S_IMODE(mode) if stat.S_ISREG(mode) else None
 
 
 def _remove_abandoned(target: Path) -> None:
@@ -129,7 +129,7 @@ def _remove_abandoned(target: Path) -> None:
 
 
 def _remove_if_free(part: Path) -> None:
-    if fcntl is None or not (stat.S_ISREG(held := part.lstat().st_mode) or stat.S_ISDIR(held)):
+    if fcntl is None or not (stat.S_ISREG(mode := part.lstat().st_mode) or stat.S_ISDIR(mode)):
         return
     descriptor = os.open(part, LOOK)
     try:

@@ -104,10 +104,10 @@ class Chain:
             return np.broadcast_to(self.frequencies, (len(self.outcomes[part]), self.k))
         if stage == "C":
             return self.C[part] if self.cells is None else self.C[self.cells[part]]
-        held = {"S": self.S, "A": self.adjusted(rule) if stage == "A" else None, "Q": self.Q}[stage]
-        if held is None:
+        forecasts = {"S": self.S, "A": self.adjusted(rule) if stage == "A" else None, "Q": self.Q}[stage]
+        if forecasts is None:
             raise ValueError(f"stage {stage} is not known in this chain")
-        rows = np.asarray(held[part], dtype=np.float64)
+        rows = np.asarray(forecasts[part], dtype=np.float64)
         return rows if rows.ndim == 2 else np.column_stack([1.0 - rows, rows])
 
     def rows(self, rule: Rule, from_: str, to: str) -> Array:
@@ -255,9 +255,9 @@ class Chain:
         squares = np.bincount(cells, weights=square, minlength=len(self.C))
         with np.errstate(divide="ignore", invalid="ignore"):
             rows = np.where(squares > 0.0, size**2 / squares, 0.0)
-        held = float(size @ _entropy_bias(self.C, rows, r))
+        bias = float(size @ _entropy_bias(self.C, rows, r))
         whole = float(_entropy_bias(self.frequencies[None], np.array([1.0 / square.sum()]), r)[0])
-        return {"uncertainty": -whole, "resolution": held - whole, "reliability": held, "CL": held, "RL": -held}
+        return {"uncertainty": -whole, "resolution": bias - whole, "reliability": bias, "CL": bias, "RL": -bias}
 
     def profile(self, rs: Sequence[float]) -> dict[str, list[float | None]]:
         """Return every term for each r as a share of the uncertainty at that r; one C for all r."""

@@ -130,9 +130,9 @@ def coupled_probabilities(p: ArrayLike, r: float) -> Array:
     [0.8, 0.2]
     """
     p, r = _distribution(p), domain.above("r", r)
-    held = (1.0 - r) * np.log(p[p > 0])
+    logs = (1.0 - r) * np.log(p[p > 0])
     powers = np.zeros(p.shape)
-    powers[p > 0] = np.exp(held - held.max())
+    powers[p > 0] = np.exp(logs - logs.max())
     return np.asarray(powers / powers.sum())
 
 
@@ -198,8 +198,8 @@ def _log_power_sum(p: Array, r: float) -> float:
 
 
 def _shannon(p: Array) -> float:
-    held = p[p > 0]
-    return float(-(held * np.log(held)).sum())
+    positive = p[p > 0]
+    return float(-(positive * np.log(positive)).sum())
 
 
 def _dimension(d: int) -> int:

@@ -108,8 +108,8 @@ def broadcast(**shapes: tuple[int, ...]) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*shapes.values())
     except ValueError:
-        said = " and ".join(f"{name} {shape}" for name, shape in shapes.items())
-        raise ValueError(f"shapes do not fit: {said}; one row, or as many rows as the other") from None
+        listing = " and ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"shapes do not fit: {listing}; one row, or as many rows as the other") from None
 
 
 def affine_rows(name: str, x: ArrayLike) -> Array:

@@ -58,10 +58,10 @@ def variance_between(residual: ArrayLike, variance: ArrayLike) -> tuple[float, f
     """
     u, v = np.asarray(residual, dtype=np.float64), np.asarray(variance, dtype=np.float64)
     square = max(float((v**2).sum()), 1e-300)
-    found = float((u**2 - v).sum()) / square
+    estimate = float((u**2 - v).sum()) / square
     sides = 1.0 if v.ndim == 1 else v.shape[1] / (v.shape[1] - 1.0)
-    each = v**2 * (1.0 + max(found, 0.0) * v) ** 2
-    return found, float(np.sqrt(2.0 * sides * each.sum())) / square
+    each = v**2 * (1.0 + max(estimate, 0.0) * v) ** 2
+    return estimate, float(np.sqrt(2.0 * sides * each.sum())) / square
 
 
 def ellipse(centre: ArrayLike, covariance: ArrayLike, radius2: float, points: int) -> Floats:

@@ -27,8 +27,8 @@ def effective_rows(weight: float, weight2: float) -> float:
     >>> effective_rows(sum([0.1] * 60), sum([0.1**2] * 60))
     60.0
     """
-    found = weight**2 / weight2 if weight2 > 0.0 else 0.0
-    return float(round(found)) if math.isclose(found, round(found), rel_tol=1e-12) else found
+    rows = weight**2 / weight2 if weight2 > 0.0 else 0.0
+    return float(round(rows)) if math.isclose(rows, round(rows), rel_tol=1e-12) else rows
 
 
 def wilson(share: ArrayLike, n: ArrayLike, level: float) -> tuple[Any, Any]:

@@ -245,10 +245,10 @@ def largest(rows: Array) -> Array:
     """Return (n, 1) the largest entry of each row: of few columns one after another, quicker than along rows."""
     if rows.shape[1] > COLUMN_BY_COLUMN:
         return np.asarray(rows.max(axis=1, keepdims=True))
-    found = rows[:, 0].copy()
+    most = rows[:, 0].copy()
     for column in rows.T[1:]:
-        np.maximum(found, column, out=found)
-    return found[:, None]
+        np.maximum(most, column, out=most)
+    return most[:, None]
 
 
 def _length(p: Array) -> Array:
@@ -294,11 +294,11 @@ def _steep_inverse(u: Array, r: float) -> Array:
         low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
     a, left = 1.0 / low, here
     for _ in range(60):
-        found = entries(left, low[left], a[left])
-        over[left] = found
-        excess = found.sum(axis=1) - 1.0
+        largest = entries(left, low[left], a[left])
+        over[left] = largest
+        excess = largest.sum(axis=1) - 1.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            rises = np.where(found > 0.0, (a[left][:, None] / found) ** (r - 1.0), 0.0).sum(axis=1)
+            rises = np.where(largest > 0.0, (a[left][:, None] / largest) ** (r - 1.0), 0.0).sum(axis=1)
         going = np.abs(excess) > 2e-15
         left, step = left[going], (excess / np.maximum(rises, 1.0))[going]  # the smallest entry itself rises by one
         if not left.size:

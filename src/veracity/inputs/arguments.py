@@ -249,18 +249,18 @@ def moments_of(values: Array | None, row: RowOf, names: Names) -> Array | None:
     if values is None:
         return None
     try:
-        found = _moments(values, row, names)
+        times = _moments(values, row, names)
     except MixedZones:
         raise
     except (TypeError, ValueError, OverflowError) as problem:
         raise names.error(f"time: neither numbers nor dates ({problem}).", "give dates such as 2024-05-31") from None
-    missing = ~np.isfinite(found)
+    missing = ~np.isfinite(times)
     if missing.any():
         raise names.error(
             f"time: {many(int(missing.sum()), 'row')} without a time (first: row {int(np.argmax(missing)) + 1}).",
             "fill them in, or leave these rows out",
         )
-    return found
+    return times
 
 
 class MixedZones(ValueError):

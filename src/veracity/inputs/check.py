@@ -64,15 +64,15 @@ def refuse(problems: Mapping[str, Problem], forecasts: Forecasts) -> None:
 
     A second look at the values composes the message: an error may cost another pass, and the words stay in one place.
     """
-    found = {kind: problem for kind, problem in problems.items() if problem.rows}
-    if not found:
+    by_kind = {kind: problem for kind, problem in problems.items() if problem.rows}
+    if not by_kind:
         return
     check(forecasts)
-    if "row_sum" in found:  # a sum so near the tolerance that the order of its terms decides
-        off = found["row_sum"]
+    if "row_sum" in by_kind:  # a sum so near the tolerance that the order of its terms decides
+        off = by_kind["row_sum"]
         assert off.value is not None
         raise _not_one(off.rows, off.first[0], off.value, forecasts, forecasts.names)
-    raise forecasts.names.error(f"{forecasts.names.forecast}: not probabilities ({found}).")
+    raise forecasts.names.error(f"{forecasts.names.forecast}: not probabilities ({by_kind}).")
 
 
 def _refuse_values(p: Array, forecasts: Forecasts, names: Names) -> tuple[float, float]:
@@ -169,19 +169,19 @@ def _check_realised(forecasts: Forecasts) -> Forecasts:
 
 def _findings(forecasts: Forecasts, low: float, high: float) -> tuple[Finding, ...]:
     inside = low > 0.0 and (high < 1.0 or forecasts.k > 2)  # nothing was ruled out
-    found = [] if inside else list(_zero(forecasts))
+    findings = [] if inside else list(_zero(forecasts))
     p, y, n = forecasts.scores, forecasts.observed, len(forecasts)
     if n > 1 and all(bool(np.all(p[i : i + 4096] == p[0])) for i in range(0, n, 4096)):
-        found.append(of_input.ConstantForecast(n, n))
+        findings.append(of_input.ConstantForecast(n, n))
     if n > 1 and y[-1] == y[0] and all(bool(np.all(y[i : i + 4096] == y[0])) for i in range(0, n, 4096)):
-        found.append(of_input.OneOutcome(n, n, outcome=str(forecasts.classes[int(y[0])])))
+        findings.append(of_input.OneOutcome(n, n, outcome=str(forecasts.classes[int(y[0])])))
     if forecasts.case is not None and not any(isinstance(f, EXPLAINED) for f in forecasts.findings):
         _, inverse, times = np.unique(forecasts.case, return_inverse=True, return_counts=True)
         shared = np.flatnonzero(times[inverse] > 1)
         if len(shared):
             rows = [forecasts.row(i) for i in shared[:FIRST]]
-            found.append(of_input.RepeatedCases(len(shared), n, first_rows(rows)))
-    return tuple(found)
+            findings.append(of_input.RepeatedCases(len(shared), n, first_rows(rows)))
+    return tuple(findings)
 
 
 def _zero(forecasts: Forecasts) -> tuple[Finding, ...]:

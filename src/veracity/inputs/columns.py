@@ -50,9 +50,9 @@ def composed(values: Array) -> Array:
     plain = values.reshape(-1).tolist()
     if all(v.isascii() for v in plain if isinstance(v, str)):
         return values
-    made = np.empty(len(plain), dtype=object)
-    made[:] = [normalize("NFC", v) if isinstance(v, str) else v for v in plain]
-    return made.astype(values.dtype.kind if values.dtype.kind == "U" else object).reshape(values.shape)
+    labels = np.empty(len(plain), dtype=object)
+    labels[:] = [normalize("NFC", v) if isinstance(v, str) else v for v in plain]
+    return labels.astype(values.dtype.kind if values.dtype.kind == "U" else object).reshape(values.shape)
 
 
 def one_label(value: Any) -> Any:

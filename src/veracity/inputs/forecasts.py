@@ -149,9 +149,9 @@ class Forecasts:
         return self.rows if self.rows is not None else np.arange(self.first_row, self.first_row + len(self))
 
     def __len__(self) -> int:
-        held = self.probabilities if self.probabilities is not None else self.log_realised
-        assert held is not None
-        return len(held)
+        rows = self.probabilities if self.probabilities is not None else self.log_realised
+        assert rows is not None
+        return len(rows)
 
     @property
     def k(self) -> int:

@@ -26,9 +26,9 @@ class Row(int):
     file: str
 
     def __new__(cls, row: int, file: str) -> Row:
-        made = super().__new__(cls, row)
-        made.file = file
-        return made
+        number = super().__new__(cls, row)
+        number.file = file
+        return number
 
     def __getnewargs__(self) -> tuple[int, str]:  # type: ignore[override]
         return int(self), self.file

@@ -105,23 +105,23 @@ class InputRows:
                 self.leave_out(np.zeros(len(f), dtype=bool), of_input.SoftOmitted)
             return
         between: Array = np.asarray(((shares > 0) & (shares < 1)).any(axis=1))
-        total, found = int(f.copies.sum()), f.numbers[between]
+        total, soft_rows = int(f.copies.sum()), f.numbers[between]
         self.f = replace(f, outcomes=np.argmax(shares, axis=1))
         if soft == "omit":
             self.leave_out(between, of_input.SoftOmitted)
-        elif len(found) and soft == "refuse":
+        elif len(soft_rows) and soft == "refuse":
             raise names.error(
-                f"{len(found):,} of {total:,} outcomes are between 0 and 1 (first: row {found[0]}).",
+                f"{len(soft_rows):,} of {total:,} outcomes are between 0 and 1 (first: row {soft_rows[0]}).",
                 f"split them:  {names.option('soft', 'split')}      leave them out:  {names.option('soft', 'omit')}",
             )
-        elif len(found):
+        elif len(soft_rows):
             row, column = np.nonzero(shares > 0)
             fractions = shares[row, column] * (1.0 if f.weights is None else f.weights[row])
             whole = replace(f, case=f.numbers, split=True) if f.case is None else f
             self.f = replace(whole.take(row), outcomes=column, weights=fractions)
             cases = int(f.copies[between].sum())
             option = names.option("soft", "omit")
-            self.findings.append(of_input.SoftOutcomes(cases, total, first_rows(found), option=option))
+            self.findings.append(of_input.SoftOutcomes(cases, total, first_rows(soft_rows), option=option))
 
 
 def from_logs(f: Forecasts, scale: str) -> Forecasts:

@@ -64,8 +64,8 @@ def scan(
     if kernel == "native":
         if native is None:
             raise ValueError("kernel: 'native' was not compiled in this installation; use 'numpy'")
-        found: Pass = native.scan(p, y, grid, weights, counts, threads, allowed)
-        return found
+        sums: Pass = native.scan(p, y, grid, weights, counts, threads, allowed)
+        return sums
     return reference.scan(p, y, grid, weights, counts, allowed)
 
 
@@ -92,8 +92,8 @@ class Places:
         if self._counter is None and so_far + len(p) < native.PAIRED:
             return None
         self._counter = self._counter or native.PlaceCounter(self._grid)
-        found: Pass | None = self._counter.add(*_readable(p, y), allowed)
-        return found
+        rest: Pass | None = self._counter.add(*_readable(p, y), allowed)
+        return rest
 
     def result(self) -> Pass | None:
         """Return the pass over the rows that were counted here; None where there are none."""

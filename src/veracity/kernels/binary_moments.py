@@ -46,8 +46,8 @@ class BinaryMomentCounter:
     def add(self, p: Array, y: Array) -> Rest | None:
         """Count rows and return the rest; None where a row cannot be used, and then some may have been counted."""
         known, others = self._places, np.empty(len(p), dtype=np.int64)
-        found = _native.pair(p, y, known.first_part, known.part_edges, self._table, others)
-        bad, count, low, high, lowest, realised = found
+        record = _native.pair(p, y, known.first_part, known.part_edges, self._table, others)
+        bad, count, low, high, lowest, realised = record
         rows, values = np.frombuffer(lowest, np.int64), np.frombuffer(realised)
         return None if bad else Rest(others[:count], rows, values, low, high)
 
@@ -81,19 +81,19 @@ class BinaryMomentCounter:
         by_class = np.array([[np.bincount(y, sums[name], 2)] * 2 for name in WHOLE]).reshape(6, 2).T
         new = np.diff(place, prepend=-1) != 0
         used = place[new]
-        held = _Held(np.cumsum(new) - 1, y, len(used))
+        by_place = _Held(np.cumsum(new) - 1, y, len(used))
 
         def histogram(second: Array | bool) -> Histogram:
             """Return the histogram of entries of the second column where `second` holds, else of the first."""
             second = np.broadcast_to(second, len(used))
             return self._histogram(
                 np.where(second, known.cell[used], known.other_cell[used]),
-                all=held.all(count),
-                all_sum=np.where(second, held.all(column[1]), held.all(column[0])),
-                true=held.of(second, count),
-                true_sum=held.of(second, sums["realised"]),
-                true_log=-held.of(second, sums["log"]),
-                true_power=held.of(second, sums["power"]),
+                all=by_place.all(count),
+                all_sum=np.where(second, by_place.all(column[1]), by_place.all(column[0])),
+                true=by_place.of(second, count),
+                true_sum=by_place.of(second, sums["realised"]),
+                true_log=-by_place.of(second, sums["log"]),
+                true_power=by_place.of(second, sums["power"]),
             )
 
         classwise = (histogram(False), histogram(True))
@@ -121,9 +121,9 @@ class BinaryMomentCounter:
         """Return the histogram with the places of each cell added."""
         dense = {name: np.bincount(cell, values, len(self._grid)) for name, values in columns.items()}
         used = np.flatnonzero(dense["all"])
-        held = {name: values[used] for name, values in dense.items()}
-        counts = {name: held[name].astype(np.int64) for name in ("all", "true")}
-        return Histogram(used.astype(np.int32), **(held | counts))
+        sparse = {name: values[used] for name, values in dense.items()}
+        counts = {name: sparse[name].astype(np.int64) for name in ("all", "true")}
+        return Histogram(used.astype(np.int32), **(sparse | counts))
 
 
 @dataclass(frozen=True, eq=False)

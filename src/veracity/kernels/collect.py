@@ -97,8 +97,8 @@ class RowWeights:
     def at(self, rows: Any) -> RowWeights:
         part = object.__new__(RowWeights)
         part.weighted = self.weighted
-        held = (self.counts, self.first, self.second)
-        part.counts, part.first, part.second = (None if x is None else x[rows] for x in held)
+        arrays = (self.counts, self.first, self.second)
+        part.counts, part.first, part.second = (None if x is None else x[rows] for x in arrays)
         return part
 
 
@@ -137,7 +137,7 @@ class Counter:
         def total(place: Array, mass: Array | None, x: Array) -> Array:
             return weight(place, times(mass, x))
 
-        held = {
+        columns = {
             "all": count(cells, mass.counts),
             "true": count(true_cells, true.counts),
             "all_sum": total(cells, mass.first, p),
@@ -146,17 +146,17 @@ class Counter:
             "true_power": total(true_cells, true.first, power),
         }
         if mass.weighted:
-            held["all_weight"] = weight(cells, mass.first)
-            held["true_weight"] = weight(true_cells, true.first)
-            held["all_weight2"] = weight(cells, mass.second)
-            held["true_weight2"] = weight(true_cells, true.second)
+            columns["all_weight"] = weight(cells, mass.first)
+            columns["true_weight"] = weight(true_cells, true.first)
+            columns["all_weight2"] = weight(cells, mass.second)
+            columns["true_weight2"] = weight(true_cells, true.second)
         if few:
-            self.parts.append(Histogram(names.astype(np.int32), **held))
+            self.parts.append(Histogram(names.astype(np.int32), **columns))
         elif self.dense:
-            for name, sums in held.items():
+            for name, sums in columns.items():
                 self.dense[name] += sums
         else:
-            self.dense = held
+            self.dense = columns
 
     def histogram(self) -> Histogram:
         if self.dense:

@@ -147,11 +147,11 @@ class Grid:
         cells = np.empty(len(flat), dtype=np.int32)
         for start in range(0, len(flat), CHUNK):
             part = flat[start : start + CHUNK].astype(np.float64, copy=False)
-            found = self.cell_of_code[codes(part)]
-            divided = np.flatnonzero(found < 0)
+            part_cells = self.cell_of_code[codes(part)]
+            divided = np.flatnonzero(part_cells < 0)
             if len(divided):
-                found[divided] = np.searchsorted(self.edges, part[divided], side="right") - 1
-            cells[start : start + CHUNK] = found
+                part_cells[divided] = np.searchsorted(self.edges, part[divided], side="right") - 1
+            cells[start : start + CHUNK] = part_cells
         return cells.reshape(u.shape)
 
     def atom(self, cut: float) -> int:

@@ -88,11 +88,11 @@ def by_row(
         HELD,
     )
     absent = WEIGHTED if weights is None else ()
-    held = {name: column for name, column in columns.items() if column is not None and name not in absent}
-    by_class = {name: column for name, column in held.items() if k <= MANY or name not in NOT_OF_MANY}
+    present = {name: column for name, column in columns.items() if column is not None and name not in absent}
+    by_class = {name: column for name, column in present.items() if k <= MANY or name not in NOT_OF_MANY}
     numbers, place = np.frombuffer(sums), np.frombuffer(offsets, np.int64)
     pooled, top = (
-        Histogram(**{name: column[start:end] for name, column in held.items()})
+        Histogram(**{name: column[start:end] for name, column in present.items()})
         for start, end in place[:4].reshape(2, 2).tolist()
     )
     return Pass(
@@ -142,23 +142,23 @@ class PlaceCounter:
         parts = [slice(start, n * (i + 1) // threads) for i, start in enumerate(starts)]
         self._counters += [BinaryMomentCounter(grid) for _ in range(threads - len(self._counters))]
         rests = list(self._pool.map(lambda pair, part: pair.add(p[part], y[part]), self._counters, parts))
-        found = [rest for rest in rests if rest is not None]
-        if len(found) < threads:
+        usable = [rest for rest in rests if rest is not None]
+        if len(usable) < threads:
             self._counters = []
             return None
 
         def rows(name: str) -> Array:
-            return np.concatenate([start + getattr(rest, name) for start, rest in zip(starts, found, strict=True)])
+            return np.concatenate([start + getattr(rest, name) for start, rest in zip(starts, usable, strict=True)])
 
         others = rows("others")
         rest = by_row(p[others], y[others], grid, None, None, threads, allowed)
         lowest = np.concatenate([rows("lowest"), others[rest.lowest]])
-        realised = np.concatenate([*(part.lowest_realised for part in found), rest.lowest_realised])
+        realised = np.concatenate([*(part.lowest_realised for part in usable), rest.lowest_realised])
         order = np.lexsort((lowest, realised))[:LOWEST]
         return replace(
             rest,
-            low=min(part.low for part in found),
-            high=max(part.high for part in found),
+            low=min(part.low for part in usable),
+            high=max(part.high for part in usable),
             tiny=others[rest.tiny],
             lowest=lowest[order],
             lowest_realised=realised[order],
@@ -187,11 +187,11 @@ def with_counted(rest: Pass, counted: Pass) -> Pass:
 
 def _problems(numbers: Array, values: Array) -> dict[str, Problem]:
     """Return the problems by kind, from numbers of rows, column of the first, and first rows."""
-    found = dict.fromkeys(PROBLEMS, Problem())
+    problems = dict.fromkeys(PROBLEMS, Problem())
     if not numbers[:, 0].any():
-        return found
+        return problems
     for name, (rows, column, *first), value in zip(PROBLEMS, numbers.tolist(), values.tolist(), strict=True):
         if rows:
             where = None if name in ("row_sum", "label") else column
-            found[name] = Problem(rows, tuple(first[: min(rows, FIRST)]), where, value)
-    return found
+            problems[name] = Problem(rows, tuple(first[: min(rows, FIRST)]), where, value)
+    return problems

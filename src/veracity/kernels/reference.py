@@ -33,8 +33,8 @@ class NumpyPass:
         """Add good rows, p (n, columns) float64."""
         n = len(p)
         columns = [1.0 - p[:, 0], p[:, 0]] if self.one_column else [p[:, j] for j in range(self.k)]
-        held = mass.whole(n)
-        self.rows, self.weight, self.weight2 = self.rows + held[0], self.weight + held[1], self.weight2 + held[2]
+        totals = mass.whole(n)
+        self.rows, self.weight, self.weight2 = self.rows + totals[0], self.weight + totals[1], self.weight2 + totals[2]
         if self.one_column:
             pick = (columns[1] > 0.5).astype(np.int64)
             realised, best = np.where(y == 1, columns[1], columns[0]), np.where(pick == 1, columns[1], columns[0])
@@ -134,20 +134,20 @@ class NumpyPass:
         if self.k <= MANY:
             classwise = tuple(counter.histogram() for counter in self.classwise)
             return Histogram.merge(classwise), classwise
-        held = {name: values.reshape(self.k, -1) for name, values in self.nested.items()}
+        nested = {name: values.reshape(self.k, -1) for name, values in self.nested.items()}
         totals = {"all": self.rows, "all_sum": self.column_sums}
         totals |= {"all_weight": self.weight, "all_weight2": self.weight2}
-        for name in held.keys() & totals.keys():
-            held[name][:, 0] = np.maximum(totals[name] - held[name].sum(axis=1), 0)  # rounding may make it negative
-        return self.pooled.histogram(), nested_histograms(held)
+        for name in nested.keys() & totals.keys():
+            nested[name][:, 0] = np.maximum(totals[name] - nested[name].sum(axis=1), 0)  # rounding may make it negative
+        return self.pooled.histogram(), nested_histograms(nested)
 
 
-def nested_histograms(held: dict[str, Array]) -> tuple[Histogram, ...]:
+def nested_histograms(nested: dict[str, Array]) -> tuple[Histogram, ...]:
     """Return sparse class-wise histograms of dense (k, nested cells) arrays."""
     out = []
-    for j in range(len(held["all"])):
-        used = np.flatnonzero(held["all"][j])
-        out.append(Histogram(used.astype(np.int32), **{name: values[j, used] for name, values in held.items()}))
+    for j in range(len(nested["all"])):
+        used = np.flatnonzero(nested["all"][j])
+        out.append(Histogram(used.astype(np.int32), **{name: values[j, used] for name, values in nested.items()}))
     return tuple(out)
 
 

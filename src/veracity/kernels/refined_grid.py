@@ -70,7 +70,7 @@ def refined_grid(grid: Grid) -> RefinedGrid:
 def _breaks(grid: Grid, lower: Array) -> dict[int, list[float]]:
     """Return where in a code the cell of p or of 1 - p changes, for codes that a cut divides on either side."""
     first = grid.cell_of_code
-    found: dict[int, list[float]] = {}
+    by_code: dict[int, list[float]] = {}
     for code in np.flatnonzero((first < 0) | (first[::-1] < 0)).tolist():
         low, high = float(lower[code]), float(np.nextafter(lower[code + 1], 0.0))
         cells = (float(grid.edges[i]) for i in range(*np.searchsorted(grid.edges, [low, high], side="right")))
@@ -80,8 +80,8 @@ def _breaks(grid: Grid, lower: Array) -> dict[int, list[float]]:
             # the smallest p of the code whose 1 - p lies below edge i
             if i < len(grid.edges) and 1.0 - low >= grid.edges[i] > 1.0 - high:
                 breaks.add(_smallest(low, high, float(grid.edges[i])))
-        found[code] = sorted(breaks)
-    return found
+        by_code[code] = sorted(breaks)
+    return by_code
 
 
 def _smallest(low: float, high: float, edge: float) -> float:

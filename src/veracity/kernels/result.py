@@ -56,13 +56,13 @@ class Histogram:
         cells, place = np.unique(np.concatenate([part.cells for part in parts]), return_inverse=True)
         order = np.argsort(place, kind="stable")
         starts = np.searchsorted(place[order], np.arange(len(cells)))
-        held = {"cells": cells.astype(np.int32)}
+        by_name = {"cells": cells.astype(np.int32)}
         for name in (f.name for f in fields(Histogram)[1:]):
             columns = [getattr(part, name) for part in parts]
             if all(column is not None for column in columns):
                 column = np.concatenate(columns)[order]
-                held[name] = np.add.reduceat(column, starts) if len(cells) else column
-        return Histogram(**held)
+                by_name[name] = np.add.reduceat(column, starts) if len(cells) else column
+        return Histogram(**by_name)
 
 
 @dataclass(frozen=True, eq=False)

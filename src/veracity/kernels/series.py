@@ -64,11 +64,11 @@ class Realised:
         """Return Σ t^r over all cells for r in R."""
         scaled = self.moments * self._step
         root, power = np.exp(self.log0 / 9), np.exp(R[0] * self.log0)
-        found = []
+        sums = []
         for r in R:
-            found.append(float(_binomials(r) @ np.einsum("n,jn->j", power, scaled)))
+            sums.append(float(_binomials(r) @ np.einsum("n,jn->j", power, scaled)))
             power = power * root
-        return np.array(found)
+        return np.array(sums)
 
 
 def _binomials(r: float) -> Array:

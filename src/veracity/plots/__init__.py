@@ -35,8 +35,8 @@ FORMATS = ("html", "png", "svg", "pdf", "json")
 
 def names(of: str | None = None) -> list[str]:
     """Return the names of all pictures, the files of this folder; or of those of "assessment", "models" or "table"."""
-    found = _names(tuple(__path__))
-    return list(found) if of is None else [name for name in found if of == module(name).OF]
+    all_names = _names(tuple(__path__))
+    return list(all_names) if of is None else [name for name in all_names if of == module(name).OF]
 
 
 @cache
@@ -85,8 +85,8 @@ class Picture:
 
 def pictures(of: str, result: Result) -> list[Picture]:
     """Return the pictures of a kind of result that it has numbers for, in the order of a page."""
-    found = [picture for name in names(of) if (picture := Picture(name, result)).rows]
-    return sorted(found, key=lambda picture: (picture.order, picture.name))
+    gallery = [picture for name in names(of) if (picture := Picture(name, result)).rows]
+    return sorted(gallery, key=lambda picture: (picture.order, picture.name))
 
 
 def _drawn(name: str, result: Result, **options: object) -> ChartType:
@@ -118,9 +118,9 @@ def chart(name: str | None, result: Result, *, theme: str = "light", **options: 
     if name is None:
         name = FIRST
         print(f"pictures: {', '.join(names('assessment'))}")
-    made = _drawn(name, result, **options)
-    made.config = {**THEMES[theme], "background": "#ffffff" if theme == "light" else "#16181c"}
-    return offline(made)
+    picture = _drawn(name, result, **options)
+    picture.config = {**THEMES[theme], "background": "#ffffff" if theme == "light" else "#16181c"}
+    return offline(picture)
 
 
 def save(chart: ChartType, path: str | Path, *, scale: float = 2.0) -> None:
@@ -131,9 +131,9 @@ def save(chart: ChartType, path: str | Path, *, scale: float = 2.0) -> None:
 def _clean(spec: object) -> object:
     """Return a picture without control characters, which would crash the renderer."""
     if isinstance(spec, dict):
-        return {name: _clean(held) for name, held in spec.items()}
+        return {name: _clean(part) for name, part in spec.items()}
     if isinstance(spec, list):
-        return [_clean(held) for held in spec]
+        return [_clean(part) for part in spec]
     return words.clean(spec) if isinstance(spec, str) else spec
 
 
@@ -149,5 +149,5 @@ def rendered(chart: ChartType, form: str, *, scale: float = 2.0) -> bytes:
     if form == "json":
         return json.dumps(spec, ensure_ascii=False, indent=1).encode()
     how: dict[str, dict[str, object]] = {"png": {"scale": scale}, "html": {"bundle": True}}
-    made: str | bytes = getattr(vl_convert, f"vegalite_to_{form}")(spec, **how.get(form, {}))
-    return made.encode() if isinstance(made, str) else made
+    content: str | bytes = getattr(vl_convert, f"vegalite_to_{form}")(spec, **how.get(form, {}))
+    return content.encode() if isinstance(content, str) else content

@@ -56,9 +56,9 @@ def _offline_class(kind: type) -> type:
     return kind if issubclass(kind, Offline) else type(kind.__name__, (Offline, kind), {})
 
 
-def _restored(kind: type[ChartType], held: dict[str, Any]) -> ChartType:
+def _restored(kind: type[ChartType], attributes: dict[str, Any]) -> ChartType:
     chart: ChartType = object.__new__(_offline_class(cast(type, kind)))
-    chart.__dict__.update(held)
+    chart.__dict__.update(attributes)
     return chart
 
 
@@ -97,8 +97,8 @@ def _drawable(value: object) -> object:
     if isinstance(value, float):
         return float(f"{value:.7g}") if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {name: _drawable(held) for name, held in value.items()}
-    return [_drawable(held) for held in value] if isinstance(value, (list, tuple)) else value
+        return {name: _drawable(entry) for name, entry in value.items()}
+    return [_drawable(entry) for entry in value] if isinstance(value, (list, tuple)) else value
 
 
 @cache
@@ -119,7 +119,7 @@ def runtime() -> str:
 def packaged_runtime() -> str | None:
     """Return the script that the package was built with, if it is that of the installed vl-convert; else None."""
     try:
-        held = files("veracity.plots").joinpath(f"runtime-{version('vl-convert-python')}.js")
+        script = files("veracity.plots").joinpath(f"runtime-{version('vl-convert-python')}.js")
     except PackageNotFoundError:
         return None
-    return held.read_text(encoding="utf-8") if held.is_file() else None
+    return script.read_text(encoding="utf-8") if script.is_file() else None

@@ -98,8 +98,8 @@ def models(result: Models) -> dict[str, Assessment]:
     """Return {name: assessment} of one or several assessments."""
     if isinstance(result, (Assessments, Comparison)):
         return dict(result.models)
-    held = [result] if isinstance(result, Assessment) else result
-    return {name_of(one, i): one for i, one in enumerate(held)}
+    assessments = [result] if isinstance(result, Assessment) else result
+    return {name_of(one, i): one for i, one in enumerate(assessments)}
 
 
 def name_of(result: Assessment, i: int = 0) -> str:
@@ -123,11 +123,11 @@ def event_name(result: Assessment) -> str:
     return words.event_name(event(result))
 
 
-def reading(found: float | None) -> dict[str, float | None]:
+def reading(number: float | None) -> dict[str, float | None]:
     """Return value and ends of a reading as fields of a row, None where unknown."""
-    limits = ends(found)
+    limits = ends(number)
     low, high = (None, None) if limits is None else (finite(limits[0]), finite(limits[1]))
-    return {"value": finite(found), "low": low, "high": high}
+    return {"value": finite(number), "low": low, "high": high}
 
 
 class _Rows(alt.InlineData):
@@ -207,14 +207,14 @@ def by(field: str, domain: Sequence[str], *channels: str, **how: object) -> dict
     The first dash is solid and has no pattern, which would print slowly.
     """
     cues: dict[str, list[Any]] = {"shape": SHAPES, "strokeDash": DASHES}
-    made = {}
+    encoding = {}
     for name in channels:
         cue: dict[str, Any] = (
             {"range": [cues[name][i % len(cues[name])] for i in range(len(domain))]} if name in cues else {}
         )
         channel = getattr(alt, f"{name[0].upper()}{name[1:]}")
-        made[name] = channel(f"{field}:N", **{"scale": alt.Scale(domain=list(domain), **cue), "title": None, **how})
-    return made
+        encoding[name] = channel(f"{field}:N", **{"scale": alt.Scale(domain=list(domain), **cue), "title": None, **how})
+    return encoding
 
 
 def dots(points: alt.Chart, size: int, **encoded: Channel) -> alt.Chart:

@@ -60,11 +60,11 @@ def _intercepts(ends: style.Rows, line: float, x: alt.X) -> list[alt.Chart]:
     """Return the values of the tangents at 0 and 1 beside the picture, a line of text apart."""
     layers = []
     for at in (0, 1):
-        held = sorted((end["g"] for end in ends if end["p"] == at), reverse=True)
-        rises = np.minimum.accumulate([g + i * line for i, g in enumerate(held)])  # each at least a line below
+        heights = sorted((end["g"] for end in ends if end["p"] == at), reverse=True)
+        rises = np.minimum.accumulate([g + i * line for i, g in enumerate(heights)])  # each at least a line below
         some = [
             {"p": at, "at": float(top - i * line), "text": number(g)}
-            for i, (top, g) in enumerate(zip(rises, held, strict=True))
+            for i, (top, g) in enumerate(zip(rises, heights, strict=True))
         ]
         text = style.points(some).mark_text(style="note", align="left" if at else "right", dx=10 if at else -10)
         layers += [text.encode(x=x, y=alt.Y("at:Q"), text=alt.Text("text:N"))] if some else []

@@ -26,19 +26,19 @@ def _ranked(result: style.Models) -> list[tuple[str, Assessment]]:
 
 def typical_rows(result: Assessment | Level, **fields: object) -> style.Rows:
     """Return the known typical probabilities of one result, each with these fields."""
-    found = []
+    points = []
     for side, means in ((style.GAVE, result.reported), (style.EXPECTED, result.expected)):
         typical = style.reading(means.geometric_accuracy)
         if typical["value"] is not None:
-            found.append({**fields, "side": side, **typical})
-    return found
+            points.append({**fields, "side": side, **typical})
+    return points
 
 
-def typical_layers(found: style.Rows, y: alt.Y, columns: style.Columns) -> list[alt.Chart]:
+def typical_layers(points: style.Rows, y: alt.Y, columns: style.Columns) -> list[alt.Chart]:
     """Return dots with intervals, a line of the picture for each value of y."""
     x = alt.X("value:Q", scale=style.PROBABILITY, title="Typical probability of the outcome")
     colour, shape = style.by("side", DRAWN, "color"), style.by("side", DRAWN, "shape")
-    base = style.points(found).encode(y=y, **colour, yOffset=alt.YOffset("side:N", sort=DRAWN))
+    base = style.points(points).encode(y=y, **colour, yOffset=alt.YOffset("side:N", sort=DRAWN))
     intervals = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     return [intervals, style.dots(base, 70, x=x, **shape, tooltip=style.tips(columns))]
 
@@ -69,7 +69,7 @@ def caption(result: style.Models) -> str:
 
 def chart(result: style.Models) -> style.Chart:
     """Each model's typical probability, highest first."""
-    found = style.present(rows(result), "compare", "means")
-    y, size = named_models(list(dict.fromkeys(row["model"] for row in found)))
+    points = style.present(rows(result), "compare", "means")
+    y, size = named_models(list(dict.fromkeys(row["model"] for row in points)))
     note = "Highest first. Given far below expected: over-confident."
-    return style.layered(TITLE, note, *typical_layers(found, y, COLUMNS), **size)
+    return style.layered(TITLE, note, *typical_layers(points, y, COLUMNS), **size)

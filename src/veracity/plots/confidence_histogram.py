@@ -37,5 +37,5 @@ def chart(result: Assessment) -> style.Chart:
     across, up = alt.X("model:Q", scale=style.PROBABILITY), alt.Y("source:Q", scale=style.PROBABILITY)
     layers += model_versus_source.line_of_means(model_versus_source.means(result), across, up, ("model", "source"))
     ratio = finite(model_versus_source.measured_of(result).spread_ratio)
-    said = f"Spread ratio {ratio:.2f} (N17, CQ). " if ratio is not None else ""
-    return style.layered(TITLE, f"{said}All bars hold about the same number of outcomes.", *layers)
+    sentence = f"Spread ratio {ratio:.2f} (N17, CQ). " if ratio is not None else ""
+    return style.layered(TITLE, f"{sentence}All bars hold about the same number of outcomes.", *layers)

@@ -29,13 +29,13 @@ def _name(distribution: Coupled) -> str:
 
 def rows(result: Coupled | Sequence[Coupled]) -> style.Rows:
     """Densities four scales to either side of the centre."""
-    found = []
+    points = []
     for distribution in _all(result):
         centre, scale = float(np.ravel(distribution.loc)[0]), float(np.sqrt(np.ravel(_matrix(distribution))[0]))
         for x in np.linspace(centre - 4 * scale, centre + 4 * scale, POINTS):
             density = float(np.ravel(distribution.pdf(x))[0])
-            found.append({"name": _name(distribution), "x": float(x), "density": density})
-    return found
+            points.append({"name": _name(distribution), "x": float(x), "density": density})
+    return points
 
 
 def _matrix(distribution: Coupled) -> NDArray[np.float64]:

@@ -35,7 +35,7 @@ def rows(result: Assessment) -> style.Rows:
         return []
     nothing = (None,) * len(d.thresholds)
     low, high = d.net_benefit_low or nothing, d.net_benefit_high or nothing
-    found: style.Rows = []
+    points: style.Rows = []
     for c, benefit, a, b, every, loss in zip(
         d.thresholds, d.net_benefit, low, high, d.treat_all, d.murphy, strict=True
     ):
@@ -50,8 +50,8 @@ def rows(result: Assessment) -> style.Rows:
         }
         for (view, act), (value, least, most) in views.items():
             own = {"value": finite(value), "low": finite(least), "high": finite(most)}
-            found.append({"view": view, "act": act, "threshold": c, **own})
-    return sorted(found, key=lambda row: (row["view"] != NET, row["act"] != FORECASTS, row["threshold"]))
+            points.append({"view": view, "act": act, "threshold": c, **own})
+    return sorted(points, key=lambda row: (row["view"] != NET, row["act"] != FORECASTS, row["threshold"]))
 
 
 def caption(result: Assessment) -> str:
@@ -60,9 +60,9 @@ def caption(result: Assessment) -> str:
 
 def chart(result: Assessment, view: str = NET) -> style.Chart:
     """Decision curve with its intervals, or the Murphy curve with its band for all thresholds at once."""
-    found = style.present(rows(result), "decision_curve", "decision curve (it needs two classes, or --positive)")
+    points = style.present(rows(result), "decision_curve", "decision curve (it needs two classes, or --positive)")
     least = -(result.decisions.prevalence or 0.0) / STEEPEST / 2.0
-    drawn = [row for row in found if row["value"] is not None and row["value"] >= least]
+    drawn = [row for row in points if row["value"] is not None and row["value"] >= least]
     chosen = alt.param(name="view", value=view, bind=alt.binding_radio(options=[NET, MURPHY], name="Show "))
     x = alt.X("threshold:Q", scale=style.PROBABILITY, axis=alt.Axis(format=".0%"), title="Act from this probability on")
     y = alt.Y("value:Q", title="Net benefit, or mean loss", scale=alt.Scale(nice=True))
@@ -78,7 +78,7 @@ def chart(result: Assessment, view: str = NET) -> style.Chart:
         base.mark_line(strokeWidth=2).encode(x=x, y=y, **cues),
         base.mark_point(opacity=0, size=60).encode(x=x, y=y, tooltip=style.tips(COLUMNS)),
     ).add_params(chosen)
-    return alt.vconcat(curve, _weights(sorted({row["threshold"] for row in found})), spacing=8)
+    return alt.vconcat(curve, _weights(sorted({row["threshold"] for row in points})), spacing=8)
 
 
 def _weights(thresholds: list[float]) -> alt.Chart:
@@ -86,12 +86,12 @@ def _weights(thresholds: list[float]) -> alt.Chart:
     slider = alt.binding_range(min=-0.5, max=2.0, step=0.25, name="Weight of thresholds in the event half at r = ")
     r = alt.param(name="r", value=0.0, bind=slider)
     step = [{"threshold": a, "to": b} for a, b in pairwise(thresholds)]
-    said = "Shade: weight in the event half of a score at r (0: log loss)"
-    x = alt.X("threshold:Q", scale=style.PROBABILITY, axis=alt.Axis(labels=False, ticks=False, grid=False), title=said)
+    title = "Shade: weight in the event half of a score at r (0: log loss)"
+    x = alt.X("threshold:Q", scale=style.PROBABILITY, axis=alt.Axis(labels=False, ticks=False, grid=False), title=title)
     weight = "pow((datum.threshold + datum.to) / 2, r - 1)"
     largest = f"max(pow({thresholds[0]:.4g}, r - 1), pow({thresholds[-1]:.4g}, r - 1))"
     strip = style.points(step).transform_calculate(weight=f"{weight} / {largest}").add_params(r)
     opacity = alt.Opacity("weight:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[0.04, 1]))
     tips = style.tips({"threshold": ("threshold", ".3~g"), "weight": ("weight, relative", ".2~g")})
-    made = strip.mark_rect(style="quiet").encode(x=x, x2=alt.X2("to:Q"), opacity=opacity, tooltip=tips)
-    return made.properties(width=style.WIDTH, height=14)
+    marks = strip.mark_rect(style="quiet").encode(x=x, x2=alt.X2("to:Q"), opacity=opacity, tooltip=tips)
+    return marks.properties(width=style.WIDTH, height=14)

@@ -40,10 +40,10 @@ def rows(result: Assessment) -> style.Rows:
 def caption(result: Assessment) -> str:
     """Return the share of the log loss that is miscalibration, and where it is largest."""
     by_r = {round(row["r"], 6): row for row in _whole(rows(result))}
-    name, held = ("log loss", by_r[0.0]) if 0.0 in by_r else ("Brier score", by_r.get(1.0))  # it is infinite
-    if held is None:
+    name, terms = ("log loss", by_r[0.0]) if 0.0 in by_r else ("Brier score", by_r.get(1.0))  # it is infinite
+    if terms is None:
         return ""
-    part, total = held["adjustment"] + held["post_calibration"], sum(held[name] for name in PARTS)
+    part, total = terms["adjustment"] + terms["post_calibration"], sum(terms[name] for name in PARTS)
     if total <= 0.0:
         return ""
     return (
@@ -52,8 +52,8 @@ def caption(result: Assessment) -> str:
     )
 
 
-def _whole(found: style.Rows) -> style.Rows:
-    return [row for row in found if all(row.get(name) is not None for name in PARTS)]
+def _whole(profile: style.Rows) -> style.Rows:
+    return [row for row in profile if all(row.get(name) is not None for name in PARTS)]
 
 
 def _near(whole: style.Rows) -> style.Rows:

@@ -25,15 +25,15 @@ MOST = 20  # models that are drawn, the best first
 def rows(result: Comparison) -> style.Rows:
     record = result.record
     rule, name = words.comparison.judged_by(record), words.comparison.anchor(record)
-    found = []
+    differences = []
     for other in words.comparison.others(record)[:MOST]:
         d = words.comparison.difference(record, other, name, rule)
         if d is not None and finite(d.value) is not None and d.low is not None:
             level = next(iter(result.models.values())).level
             clear = CLEAR if d.p_adjusted is not None and d.p_adjusted < 1.0 - level else CHANCE
             limits = {"value": d.value, "low": d.low, "high": d.high}
-            found.append({"model": other, **limits, "p": d.p_adjusted, "clear": clear})
-    return found
+            differences.append({"model": other, **limits, "p": d.p_adjusted, "clear": clear})
+    return differences
 
 
 def intervals(
@@ -47,10 +47,10 @@ def intervals(
 
 def caption(result: Comparison) -> str:
     """Return how many models are clearly worse and which tie."""
-    found, record = rows(result), result.record
+    differences, record = rows(result), result.record
     name, rule = words.comparison.anchor(record), words.comparison.judged_by(record)
     some: dict[str, list[str]] = {"worse than": [], "better than": [], "not clearly different from": []}
-    for row in found:
+    for row in differences:
         which = (
             "not clearly different from"
             if row["clear"] == CHANCE
@@ -65,12 +65,12 @@ def caption(result: Comparison) -> str:
 
 def chart(result: Comparison) -> style.Chart:
     """Difference with interval for each model; right of the line is worse."""
-    found = style.present(rows(result), "differences", "differences that could be tested")
+    differences = style.present(rows(result), "differences", "differences that could be tested")
     record = result.record
     name, rule = words.comparison.anchor(record), words.comparison.judged_by(record)
-    y, size = named_models([row["model"] for row in found])
+    y, size = named_models([row["model"] for row in differences])
     x = alt.X("value:Q", title=f"{capital(RULES[rule])} minus that of {name}", scale=alt.Scale(zero=True))
-    domain = [which for which in (CLEAR, CHANCE) if any(row["clear"] == which for row in found)]
-    points = style.points(found).encode(**style.by("clear", domain, "color"))
+    domain = [which for which in (CLEAR, CHANCE) if any(row["clear"] == which for row in differences)]
+    points = style.points(differences).encode(**style.by("clear", domain, "color"))
     drawn = intervals(points, x, y, 80, COLUMNS, **style.by("clear", domain, "shape"))
     return style.layered(TITLE, f"Right of the line: worse than {name}. Left: better.", *drawn, **size)

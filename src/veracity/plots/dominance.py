@@ -30,18 +30,18 @@ def rows(result: Comparison) -> style.Rows:
 
 def caption(result: Comparison) -> str:
     d = _first(result)
-    said = None if d is None else decisions.dominance(d)
-    return "" if said is None else f"{said.text} {decisions.MODEST}"
+    sentence = None if d is None else decisions.dominance(d)
+    return "" if sentence is None else f"{sentence.text} {decisions.MODEST}"
 
 
 def chart(result: Comparison) -> style.Chart:
     """Mean elementary loss of one model less that of the other, by threshold; below 0 the first is better."""
-    found = style.present(rows(result), "dominance", "thresholds (they need two classes, or an event)")
+    curve = style.present(rows(result), "dominance", "thresholds (they need two classes, or an event)")
     d = _first(result)
     assert d is not None
     x = alt.X("threshold:Q", scale=style.PROBABILITY, axis=alt.Axis(format=".0%"), title="Act from this probability on")
     y = alt.Y("value:Q", title=f"Mean loss, {d.a} minus {d.b}")
-    base = style.points(found)
+    base = style.points(curve)
     return style.layered(
         TITLE,
         f"Below the line {d.a} is better, above it {d.b}. The band holds for all thresholds at once.",

@@ -21,10 +21,10 @@ def rows(result: Assessment) -> style.Rows:
     profile = result.risk_profile
     if not profile.score_excess or not profile.score_excess_by_chance:
         return []
-    held = zip(profile.r, profile.score_excess, profile.score_excess_by_chance, strict=True)
+    excesses = zip(profile.r, profile.score_excess, profile.score_excess_by_chance, strict=True)
     return [
         {"r": r, "excess": excess, "chance": chance, "ratio": excess / chance}
-        for r, excess, chance in held
+        for r, excess, chance in excesses
         if finite(excess) is not None and finite(chance)
     ]
 

@@ -22,30 +22,30 @@ def pair(result: Comparison) -> tuple[str, str] | None:
 
 
 def rows(result: Comparison) -> style.Rows:
-    found = []
+    by_group = []
     shown = pair(result)
     for column, levels in result.record.groups.items() if shown else ():
         for level, differences in list(levels.items())[:MOST]:
             d = words.comparison.among(differences, *shown) if shown else None
             if d is not None and finite(d.value) is not None:
                 limits = {"value": d.value, "low": d.low, "high": d.high}
-                found.append({"column": column, "group": level, **limits})
-    return found
+                by_group.append({"column": column, "group": level, **limits})
+    return by_group
 
 
 def caption(result: Comparison) -> str:
     """Return where which of the two is better."""
     level = next(iter(result.models.values())).level
     return " ".join(
-        f"By {column}: {said}"
+        f"By {column}: {sentence}"
         for column in result.record.groups
-        if (said := words.comparison.groups(result.record, column, level))
+        if (sentence := words.comparison.groups(result.record, column, level))
     )
 
 
 def chart(result: Comparison) -> style.Chart:
     """One panel per column."""
-    found = style.present(rows(result), "group_differences", "groups (give --group)")
+    by_group = style.present(rows(result), "group_differences", "groups (give --group)")
     other, name = pair(result) or ("", "")
     rule = words.RULES[result.record.group_rule]
     x = alt.X("value:Q", title=f"{words.capital(rule)} of {other} minus that of {name}", scale=alt.Scale(zero=True))
@@ -56,4 +56,4 @@ def chart(result: Comparison) -> style.Chart:
         return alt.layer(*drawn).properties(width=style.WIDTH - 60, height=max(60, 30 * len(part)))
 
     note = f"Right of the line: {other} is worse than {name} in this group."
-    return style.panels(TITLE, note, found, panel)
+    return style.panels(TITLE, note, by_group, panel)

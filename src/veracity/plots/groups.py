@@ -21,32 +21,32 @@ MOST = 24  # groups of one column that are drawn, the largest first
 
 
 def rows(result: Assessment) -> style.Rows:
-    found: style.Rows = []
+    by_group: style.Rows = []
     for column, group in result.groups.items():
         for level, part in sorted(group.levels.items(), key=lambda item: -item[1].n)[:MOST]:
             whole = {"column": column, "group": level, "n": part.n, "verdict": part.verdict}
-            found += compare.typical_rows(part, **whole)
-    return found
+            by_group += compare.typical_rows(part, **whole)
+    return by_group
 
 
 def caption(result: Assessment) -> str:
     """Return the worst group of each column, and whether its groups differ."""
-    said = []
+    sentences = []
     for column, group in result.groups.items():
         if group.worst is None or group.worst not in group.levels:
             continue
         worst = group.levels[group.worst]
-        said.append(
+        sentences.append(
             f"By {column}: worst is {group.worst} (log loss {number(worst.scores.log_loss)}; "
             f"gave {percent(worst.reported.geometric_accuracy, 0)} typically)."
             + "".join(f" {note}" for note in stability.group_notes(str(column), group))
         )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def chart(result: Assessment) -> style.Chart:
     """One panel per column; the 24 largest groups of each."""
-    found = style.present(rows(result), "groups", "groups (give --group)")
+    by_group = style.present(rows(result), "groups", "groups (give --group)")
 
     def panel(column: str, part: style.Rows) -> style.Chart:
         order = sorted(dict.fromkeys(row["group"] for row in part))
@@ -55,4 +55,4 @@ def chart(result: Assessment) -> style.Chart:
         return alt.layer(*layers).properties(width=style.WIDTH - 60, height=34 * len(order))
 
     note = "Given below expected: the group was forecast worse than the model expected. Lines: intervals."
-    return style.panels(TITLE, note, found, panel)
+    return style.panels(TITLE, note, by_group, panel)

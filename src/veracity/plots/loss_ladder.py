@@ -59,17 +59,17 @@ def rows(result: Assessment) -> style.Rows:
     return steps
 
 
-def _step(name: str, held: Reading | None, start: float, stop: float, digits: int) -> dict[str, object]:
+def _step(name: str, loss: Reading | None, start: float, stop: float, digits: int) -> dict[str, object]:
     described = quantity(f"losses.{name}")
     part = described.within(quantity("losses.CL"))
     return {
         "part": part,
-        **style.reading(held),
+        **style.reading(loss),
         "from": start,
         "to": stop,
         "remedy": REMEDIES[name],
         "kind": SAVED if name in ("CL", "AL", "PCL", "GL") else LEFT,
-        "label": f"{part}: {number(held, digits) if abs(value(held) or 0.0) >= NEGLIGIBLE else 'nothing'}",
+        "label": f"{part}: {number(loss, digits) if abs(value(loss) or 0.0) >= NEGLIGIBLE else 'nothing'}",
     }
 
 

@@ -40,12 +40,12 @@ MOST_CLASSES = 6
 
 def rows(result: Assessment) -> style.Rows:
     """Return the bins; where source probabilities are given, their mean in a bin is its source."""
-    found = []
+    bins = []
     for one in result.bins:
         source = one.source if one.ideal is None else one.ideal
         if finite(one.model) is not None and finite(source) is not None:
-            found.append(dict(one.stated()) | {"contribution": finite(one.contribution)} | _source(one, source))
-    return found
+            bins.append(dict(one.stated()) | {"contribution": finite(one.contribution)} | _source(one, source))
+    return bins
 
 
 def _source(one: Bin, source: float) -> dict[str, float]:

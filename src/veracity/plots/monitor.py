@@ -26,11 +26,11 @@ COLUMNS = {
 
 def rows(result: Monitor) -> style.Rows:
     names = ("n", "expected", "observed", "low", "high")
-    found = []
+    windows = []
     for window in result.record.windows:
         shown = min(max(window.evidence, LEAST), LARGEST)
-        found.append({"window": window.start, **{name: getattr(window, name) for name in names}, "evidence": shown})
-    return found
+        windows.append({"window": window.start, **{name: getattr(window, name) for name in names}, "evidence": shown})
+    return windows
 
 
 def caption(result: Monitor) -> str:
@@ -39,16 +39,16 @@ def caption(result: Monitor) -> str:
 
 def chart(result: Monitor) -> style.Chart:
     """One point per window above, one line of evidence with its threshold below."""
-    found = style.present(rows(result), "monitor", "windows")
+    points = style.present(rows(result), "monitor", "windows")
     record = result.record
     dates = "-" in record.start[1:]
     kind = "window:T" if dates else "window:Q"
     x = alt.X(kind, title=None)
     two = len(record.classes) == 2
     y_title = f"Share of {words.event_name(record.classes[1])}" if two else "Typical probability of the outcome"
-    base = style.points(found).encode(x=x)
+    base = style.points(points).encode(x=x)
     long = style.points(
-        [{"window": row["window"], "side": side, "value": row[side]} for row in found for side in (EXPECTED, OBSERVED)]
+        [{"window": row["window"], "side": side, "value": row[side]} for row in points for side in (EXPECTED, OBSERVED)]
     ).encode(x=x, **style.by("side", (EXPECTED, OBSERVED), "color"))
     scale = alt.Scale(zero=False)
     band = base.mark_area(style="band").encode(y=alt.Y("low:Q", scale=scale, title=y_title), y2=alt.Y2("high:Q"))

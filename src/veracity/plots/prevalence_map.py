@@ -35,14 +35,14 @@ def caption(result: Comparison) -> str:
 
 def chart(result: Comparison) -> style.Chart:
     """A mark for each combination, coloured and shaped by the model that is better."""
-    found = style.present(rows(result), "prevalence_map", "prevalences (they need two classes, or an event)")
+    cells = style.present(rows(result), "prevalence_map", "prevalences (they need two classes, or an event)")
     d = _first(result)
     assert d is not None
-    order = [f"{100.0 * x:g} %" for x in sorted({row["prevalence"] for row in found}, reverse=True)]
-    data = [{**row, "shown": f"{100.0 * row['prevalence']:g} %"} for row in found]
+    order = [f"{100.0 * x:g} %" for x in sorted({row["prevalence"] for row in cells}, reverse=True)]
+    data = [{**row, "shown": f"{100.0 * row['prevalence']:g} %"} for row in cells]
     x = alt.X("threshold:Q", scale=style.PROBABILITY, axis=alt.Axis(format=".0%"), title="Act from this probability on")
     y = alt.Y("shown:O", sort=order, title="Prevalence of the event")
-    names = [name for name in (d.a, d.b) if any(row["better"] == name for row in found)]
+    names = [name for name in (d.a, d.b) if any(row["better"] == name for row in cells)]
     cues = style.by("better", names, "color", "shape", legend=alt.Legend(columns=style.legend_columns(names)))
     base = style.points([row for row in data if row["better"] == OPEN])
     quiet = base.mark_point(style="quiet", filled=True, size=14).encode(x=x, y=y, tooltip=style.tips(COLUMNS))

@@ -46,13 +46,13 @@ def caption(result: Assessment) -> str:
         return ""
     picks = style.event(result) is None
     if picks:
-        said = f"Picks: {_means(points, 'right')}."
+        sentence = f"Picks: {_means(points, 'right')}."
     else:
         halves = {"below 50 %": [p for p in points if p.forecast < 0.5]}
         halves["of 50 % or more"] = [p for p in points if p.forecast >= 0.5]
         parts = [f"{name}: {_means(half, 'happened')}" for name, half in halves.items() if half]
-        said = f"Points {'; '.join(parts)}."
-    return f"{said} {_outside(points, picks, result.verdict_detail.state)}"
+        sentence = f"Points {'; '.join(parts)}."
+    return f"{sentence} {_outside(points, picks, result.verdict_detail.state)}"
 
 
 def _means(points: Sequence[CurvePoint], verb: str) -> str:
@@ -66,15 +66,15 @@ def _means(points: Sequence[CurvePoint], verb: str) -> str:
 def _outside(points: Sequence[CurvePoint], picks: bool, state: str) -> str:
     """Return how many points are outside the band, on which side, and the largest gap, as far as the tests agree."""
     outside = [point for point in points if not point.band_low <= point.observed <= point.band_high]
-    found = state in ("found", "slight")
+    deviates = state in ("found", "slight")
     if not outside:
         every = "The point lies" if len(points) == 1 else f"All {len(points)} points lie"
-        said = f"{every} inside the grey band of chance"
-        return f"{said}; the tests, which use all cases together, see more." if found else f"{said}."
-    said = f"{len(outside)} of {count(len(points), 'point')} {'lies' if len(outside) == 1 else 'lie'} outside the band"
-    if not found:
+        part = f"{every} inside the grey band of chance"
+        return f"{part}; the tests, which use all cases together, see more." if deviates else f"{part}."
+    part = f"{len(outside)} of {count(len(points), 'point')} {'lies' if len(outside) == 1 else 'lie'} outside the band"
+    if not deviates:
         tests = "the tests, which take all cases together, with clusters or times where given"
-        return f"{said}; {tests}, find no deviation beyond chance."
+        return f"{part}; {tests}, find no deviation beyond chance."
     below = sum(point.observed < point.forecast for point in outside)
     verb, where = "right" if picks else "happened", ""
     if len(outside) >= SEVERAL:
@@ -84,18 +84,18 @@ def _outside(points: Sequence[CurvePoint], picks: bool, state: str) -> str:
             where = f", all {side} the line ({verb} {amount} often than predicted)"
     largest = max(outside, key=lambda point: abs(point.forecast - point.observed))
     gap = f"{share(largest.forecast)} predicted, {share(largest.observed)} {verb}"
-    return f"{said}{where}. The largest gap: {gap} in {count(largest.count, 'forecast')}."
+    return f"{part}{where}. The largest gap: {gap} in {count(largest.count, 'forecast')}."
 
 
 def chart(result: Assessment) -> style.Chart:
     """Reliability diagram above the number of forecasts (band: outcomes redrawn from the forecasts)."""
     points = style.present(rows(result), "reliability", "reliability curve")
     event = style.event(result)
-    said = f"Predicted probability of {'the pick' if event is None else style.event_name(result)}"
+    title = f"Predicted probability of {'the pick' if event is None else style.event_name(result)}"
     happened = "Share of picks that were right" if event is None else f"Observed share of {style.event_name(result)}"
     above, below = ("too cautious", "too sure") if event is None else ("predicted too low", "predicted too high")
     bars = [dict(bar.stated()) for bar in result.curves.sharpness]
-    above_bars = None if bars else said  # the bars have the same axis with its title
+    above_bars = None if bars else title  # the bars have the same axis with its title
     x = alt.X("forecast:Q", scale=style.PROBABILITY, title=above_bars, axis=alt.Axis(format=".0%"))
     y = alt.Y("observed:Q", scale=style.PROBABILITY, title=happened, axis=alt.Axis(format=".0%"))
     base = style.points(points)
@@ -116,7 +116,7 @@ def chart(result: Assessment) -> style.Chart:
     thousands = max(bar["count"] for bar in bars) >= MANY
     axis = alt.Axis(tickCount=3, format="~s" if thousands else ",.0f")
     tooltips = style.tips({"low": ("from", ".3~g"), "high": ("to", ".3~g"), "count": ("forecasts", ",.6~g")})
-    x = alt.X("low:Q", scale=style.PROBABILITY, title=said, axis=alt.Axis(format=".0%"))
+    x = alt.X("low:Q", scale=style.PROBABILITY, title=title, axis=alt.Axis(format=".0%"))
     y = alt.Y("count:Q", title="Forecasts", axis=axis)
     histogram = style.points(bars).mark_rect(style="quiet")
     histogram = histogram.encode(x=x, x2=alt.X2("high:Q"), y=y, y2=alt.Y2Datum(0), tooltip=tooltips)

@@ -24,10 +24,10 @@ def caption(result: Assessment) -> str:
 
 def chart(result: Assessment) -> style.Chart:
     """Accuracy against coverage; the share wrong is the risk of selective classification."""
-    found = style.present(rows(result), "risk_coverage", "picks by coverage (they need more than two classes)")
+    curve = style.present(rows(result), "risk_coverage", "picks by coverage (they need more than two classes)")
     x = alt.X("coverage:Q", scale=style.PROBABILITY, axis=alt.Axis(format=".0%"), title="Surest share of the cases")
     y = alt.Y("accuracy:Q", axis=alt.Axis(format=".0%"), scale=alt.Scale(zero=False), title="Right among them")
-    base = style.points(found).encode(x=x, y=y)
+    base = style.points(curve).encode(x=x, y=y)
     return style.layered(
         TITLE,
         "To the left only the surest picks are kept; a curve that rises there says that confidence tells right from "

@@ -27,7 +27,7 @@ PLACES = {-2 / 3: "robustness", 0.0: "geometric_accuracy", 1.0: "decisiveness"}
 
 
 def rows(result: style.Models) -> style.Rows:
-    found = []
+    points = []
     models = style.models(result)
     sides = style.SIDES[: 2 if len(models) > 1 else 3]  # recalibrated, several models hardly differ
     for model, one in models.items():
@@ -40,29 +40,29 @@ def rows(result: style.Models) -> style.Rows:
         }
         for side in sides:
             values, low, high = curves[side]
-            found += [
+            points += [
                 {"model": model, "side": side, "r": r, "mean": finite(m), "low": finite(a), "high": finite(b)}
                 for r, m, a, b in zip(profile.r, values or unknown, low or unknown, high or unknown, strict=True)
                 if finite(m) is not None
             ]
-    return found
+    return points
 
 
 def caption(result: style.Models) -> str:
     """Return how far the typical probability is from the expected one."""
-    said = []
+    typical_means = []
     for model, one in style.models(result).items():
         gave, expected = finite(one.reported.geometric_accuracy), finite(one.expected.geometric_accuracy)
         if gave is not None and expected is not None:
             name = "it" if len(style.models(result)) == 1 else model
             verdict = one.verdict_detail
-            found = verdict.state in ("found", "slight")
-            said.append(f"{name} gave {_given_and_expected(gave, expected, found, verdict.zero_rows)}")
-    typical = f" At r = 0 (typical) {'; '.join(said[:3])}." if said else ""
+            deviates = verdict.state in ("found", "slight")
+            typical_means.append(f"{name} gave {_given_and_expected(gave, expected, deviates, verdict.zero_rows)}")
+    typical = f" At r = 0 (typical) {'; '.join(typical_means[:3])}." if typical_means else ""
     return f"To the right misses are forgiven, to the left they decide.{typical}"
 
 
-def _given_and_expected(gave: float, expected: float, found: bool, zeros: int) -> str:
+def _given_and_expected(gave: float, expected: float, deviates: bool, zeros: int) -> str:
     """Return both shares; which is larger is said only where the verdict found a difference beyond chance."""
     digits = int(max(gave, expected) < 0.1)
     shown, other = percent(gave, digits), percent(expected, digits)
@@ -70,7 +70,7 @@ def _given_and_expected(gave: float, expected: float, found: bool, zeros: int) -
         return f"{shown}, as {count(zeros, 'outcome')} had probability 0, where {other} was expected"
     if shown == other:
         return f"{shown}, as expected"
-    beside = "about" if not found else "less than" if gave < expected else "more than"
+    beside = "about" if not deviates else "less than" if gave < expected else "more than"
     return f"{shown}, {beside} the {other} expected"
 
 

@@ -19,27 +19,27 @@ COLUMNS = {
 
 def rows(result: Assessment) -> style.Rows:
     """Return the points of the curve, then those of the band."""
-    held = result.decisions.clinical
-    if held is None:
+    clinical = result.decisions.clinical
+    if clinical is None:
         return []
-    curve = [{"forecast": p.forecast, "calibrated": p.calibrated, "low": None, "high": None} for p in held.curve]
-    return curve + [{**dict(point.stated()), "calibrated": None} for point in held.band]
+    curve = [{"forecast": p.forecast, "calibrated": p.calibrated, "low": None, "high": None} for p in clinical.curve]
+    return curve + [{**dict(point.stated()), "calibrated": None} for point in clinical.band]
 
 
 def caption(result: Assessment) -> str:
-    held = result.decisions.clinical
-    return "" if held is None else decisions.smooth(held)
+    clinical = result.decisions.clinical
+    return "" if clinical is None else decisions.smooth(clinical)
 
 
 def chart(result: Assessment) -> style.Chart:
     """Recalibrated against predicted probability of the event; the diagonal is perfect."""
-    found = style.present(rows(result), "smooth_calibration", "smooth calibration curve (it needs two classes)")
+    points = style.present(rows(result), "smooth_calibration", "smooth calibration curve (it needs two classes)")
     name = style.event_name(result)
     axis = alt.Axis(format=".0%")
     x = alt.X("forecast:Q", scale=style.PROBABILITY, axis=axis, title=f"Predicted probability of {name}")
     y = alt.Y("calibrated:Q", scale=style.PROBABILITY, axis=axis, title="Recalibrated")
-    curve = style.points([row for row in found if row["calibrated"] is not None])
-    band = style.points([row for row in found if row["low"] is not None])
+    curve = style.points([row for row in points if row["calibrated"] is not None])
+    band = style.points([row for row in points if row["low"] is not None])
     return style.layered(
         TITLE,
         "Grey band: simultaneous, for frequencies that rise with the forecast. Dashed diagonal: perfect.",

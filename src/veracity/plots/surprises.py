@@ -27,25 +27,25 @@ def rows(result: Assessment) -> style.Rows:
 
 def caption(result: Assessment) -> str:
     """Return the first case and the number of outcomes with probability 0."""
-    found = result.surprises
-    if not found:
+    cases = result.surprises
+    if not cases:
         return ""
-    zeros = sum(case.probability == 0 for case in found)
-    worst = f"{place(found[0])} gave its outcome {chance(found[0].probability)}"
-    said = f"{zeros} of these outcomes had been ruled out (probability 0)" if zeros else worst
+    zeros = sum(case.probability == 0 for case in cases)
+    worst = f"{place(cases[0])} gave its outcome {chance(cases[0].probability)}"
+    sentence = f"{zeros} of these outcomes had been ruled out (probability 0)" if zeros else worst
     others = max(len(result.classes) - 1, 1)
-    if found[0].probability * others * result.n < UNLIKELY:
-        return f"{said}. Look at these cases first: they may be errors in the data."
-    return f"{said}, the least of {count(result.n, 'case')}."
+    if cases[0].probability * others * result.n < UNLIKELY:
+        return f"{sentence}. Look at these cases first: they may be errors in the data."
+    return f"{sentence}, the least of {count(result.n, 'case')}."
 
 
 def chart(result: Assessment) -> style.Chart:
     """Up to 20 cases on a logarithmic scale; a probability of 0 is at the left edge and named."""
-    found = style.present(rows(result), "surprises", "surprises")
-    positive = [row["probability"] for row in found if row["probability"] > 0]
+    cases = style.present(rows(result), "surprises", "surprises")
+    positive = [row["probability"] for row in cases if row["probability"] > 0]
     edge = min(positive, default=1e-3) / 10
     drawn = []
-    for row in found:
+    for row in cases:
         named = {"kind": GIVEN if row["probability"] > 0 else RULED_OUT, "name": f"{row['row']}: {row['outcome'][:18]}"}
         drawn.append({**row, "at": row["probability"] or edge, **named})
     zeros = len(positive) < len(drawn)

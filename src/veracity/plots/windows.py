@@ -20,16 +20,16 @@ COLUMNS = {
 
 
 def rows(result: Assessment) -> style.Rows:
-    found = []
+    by_window = []
     for window in result.windows:
         own = {"window": window.start, "n": window.n}
         loss = style.reading(window.log_loss)
         if loss["value"] is not None:
-            found.append({**own, "side": OBSERVED, **loss})
+            by_window.append({**own, "side": OBSERVED, **loss})
             excess = finite(window.excess)
             if excess is not None:
-                found.append({**own, "side": EXPECTED, "value": loss["value"] - excess, "low": None, "high": None})
-    return found
+                by_window.append({**own, "side": EXPECTED, "value": loss["value"] - excess, "low": None, "high": None})
+    return by_window
 
 
 def caption(result: Assessment) -> str:
@@ -38,20 +38,20 @@ def caption(result: Assessment) -> str:
     if len(known) < 2:
         return ""
     best, worst = (pick(known, key=lambda w: float(w.log_loss)) for pick in (min, max))
-    said = f"Lowest log loss from {best.start} on ({number(best.log_loss)}), highest from {worst.start} on "
-    said += f"({number(worst.log_loss)})."
-    return f"{said} {stability.drift_note(result.drift)}".strip()
+    sentence = f"Lowest log loss from {best.start} on ({number(best.log_loss)}), highest from {worst.start} on "
+    sentence += f"({number(worst.log_loss)})."
+    return f"{sentence} {stability.drift_note(result.drift)}".strip()
 
 
 def chart(result: Assessment) -> style.Chart:
     """One point per window, in the order of time."""
-    found = style.present(rows(result), "windows", "windows (give --time and --window)")
-    order = list(dict.fromkeys(row["window"] for row in found))
-    domain = [side for side in (OBSERVED, EXPECTED) if any(row["side"] == side for row in found)]
+    by_window = style.present(rows(result), "windows", "windows (give --time and --window)")
+    order = list(dict.fromkeys(row["window"] for row in by_window))
+    domain = [side for side in (OBSERVED, EXPECTED) if any(row["side"] == side for row in by_window)]
     x = alt.X("window:O", sort=order, title="Window from", axis=alt.Axis(labelAngle=-40, labelOverlap=True))
     y = alt.Y("value:Q", title="Log loss", scale=alt.Scale(zero=False))
     colour, dash, shape = (style.by("side", domain, channel) for channel in ("color", "strokeDash", "shape"))
-    base = style.points(found).encode(x=x, **colour)
+    base = style.points(by_window).encode(x=x, **colour)
     bars = base.transform_filter("datum.low != null").mark_rule(strokeWidth=2)
     return style.layered(
         TITLE,

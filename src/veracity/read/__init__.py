@@ -52,11 +52,11 @@ def frame(data: Any, options: ReadOptions | None = None) -> dict[str, Forecasts]
 
 def frame_of(rows: Sequence[dict[str, Any]], library: str = "polars") -> Any:
     """Return rows of a result as a frame of that library: polars, pandas or pyarrow."""
-    made = pl.DataFrame(list(rows), infer_schema_length=None)
+    table = pl.DataFrame(list(rows), infer_schema_length=None)
     if library == "polars":
-        return made
+        return table
     import narwhals as nw
 
     return nw.from_dict(
-        made.to_dict(as_series=False), backend=import_module(library)
+        table.to_dict(as_series=False), backend=import_module(library)
     ).to_native()  # needs no other library

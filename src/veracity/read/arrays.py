@@ -22,8 +22,8 @@ MOST_LISTS = 0.9  # share of the cells from which the others are mistakes, which
 def table_of_arrays(path: Path, shown: str) -> Table:
     """Return an .npy or .npz of outcomes and probabilities as a table with one column per class."""
     if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as held:
-            for member in held.infolist():
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.infolist():
                 refuse_expansion(member.file_size, member.compress_size, shown)
     try:
         arrays = _loaded(path)
@@ -64,16 +64,16 @@ def _loaded(path: Path) -> dict[str, Any]:
             npy.read_magic(start)  # refuses other kinds of files
         values = np.load(path, allow_pickle=False, mmap_mode="r")
         return {"y" if values.ndim == 1 and values.dtype.kind in "iubUS" else "p": values}
-    with zipfile.ZipFile(path) as held:
-        for member in held.infolist():
-            with held.open(member) as file:
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            with archive.open(member) as file:
                 version = npy.read_magic(file)
                 read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
                 shape, _, dtype = read(file)
                 if dtype.hasobject or int(np.prod(shape, dtype=object)) * dtype.itemsize > member.file_size:
                     raise ValueError(f"{member.filename} holds less than it promises")
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
-        return {name: held[name] for name in held.files}
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
 
 
 # -- lists in columns -------------------------------------------------------------------------------------------------
@@ -119,8 +119,8 @@ def becomes_columns(kind: pl.DataType | DataTypeClass | None) -> bool:
     """
     if isinstance(kind, pl.Struct):
         inner = [field.dtype for field in kind.fields]
-        lists = any(isinstance(held, pl.List) and not held.inner.is_numeric() for held in inner)
-        return not lists and any(not held.is_nested() or becomes_columns(held) for held in inner)
+        lists = any(isinstance(dtype, pl.List) and not dtype.inner.is_numeric() for dtype in inner)
+        return not lists and any(not dtype.is_nested() or becomes_columns(dtype) for dtype in inner)
     return isinstance(kind, (pl.List, pl.Array)) and kind.inner.is_numeric()
 
 

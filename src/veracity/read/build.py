@@ -120,8 +120,8 @@ def prepared(rows: ModelRows, outcomes: Array, *, absent: bool = False, **change
     given["absent"] = absent and p.ndim == 2 and bool(np.isnan(p).any())
     if rows.options.versus_rest:
         return _versus_rest(rows, outcomes, p, given)
-    made = prepare(outcomes, p, classes=rows.match.classes, **given)
-    return replace(made, half=True) if rows.match.half else made
+    forecasts = prepare(outcomes, p, classes=rows.match.classes, **given)
+    return replace(forecasts, half=True) if rows.match.half else forecasts
 
 
 def _versus_rest(rows: ModelRows, outcomes: Array, p: Array, given: dict[str, Any]) -> Forecasts:
@@ -135,20 +135,20 @@ def _versus_rest(rows: ModelRows, outcomes: Array, p: Array, given: dict[str, An
     if missing:
         raise rows.table.error(f"no class {missing[0]}: the classes are {' '.join(order)}.", "name some of them")
     index = [order.index(c) for c in chosen]
-    made = check(
+    forecasts = check(
         replace(prepare(outcomes, p, **given), half=rows.match.half or p.dtype == np.float16)
     )  # settles scale, missing and soft outcomes; the sums are lost below
-    together = made.matrix[:, index].sum(axis=1)
+    together = forecasts.matrix[:, index].sum(axis=1)
     # 0.1 + 0.2 and 0.3 are one forecast: rounding must not part ties
     together = np.where(together > 1e-3, np.round(together, 15), together)
-    together = np.where((together > 1) & (together <= 1 + made.allowed), 1.0, together)  # rounding of the sum
+    together = np.where((together > 1) & (together <= 1 + forecasts.allowed), 1.0, together)  # rounding of the sum
     return replace(
-        made,
+        forecasts,
         probabilities=together,
-        outcomes=np.isin(np.asarray(made.outcomes), index).astype(np.int8),
+        outcomes=np.isin(np.asarray(forecasts.outcomes), index).astype(np.int8),
         classes=classes,
         log_realised=None,
-        ideal=None if made.ideal is None else made.ideal[:, index].sum(axis=1),
+        ideal=None if forecasts.ideal is None else forecasts.ideal[:, index].sum(axis=1),
         offered=None,
     )
 
@@ -213,14 +213,14 @@ class Builder:
                 own = None if weight is None else weight[index]
                 rows = replace(rows, frame=frame[index], numbers=everything.row_numbers[index], weight=own)
             try:
-                made = self.layout.build(rows)
+                forecasts = self.layout.build(rows)
             except NothingLeft as nothing:
                 if whole:
                     raise
                 self.pending[model] = (*self.pending.get(model, ()), nothing.finding)
                 continue
-            findings = (*self.pending.pop(model, ()), *made.findings)
-            yield replace(made, findings=findings, picks_only=match.picks_only, shares_only=match.shares_only)
+            findings = (*self.pending.pop(model, ()), *forecasts.findings)
+            yield replace(forecasts, findings=findings, picks_only=match.picks_only, shares_only=match.shares_only)
 
     def _weights(self, frame: pl.DataFrame, start: int, numbers: Array) -> Array:
         if self.weights is None:
@@ -240,9 +240,9 @@ def whole_cases(table: Table, match: Layout, columns: Sequence[str], size: int) 
         numbers, frame = table.read(columns)
         yield table.first_row + table.passed, numbers, frame
         return
-    held: Batch | None = None
+    rest: Batch | None = None
     for batch in table.batches(columns, size):
-        start, numbers, frame = batch if held is None else _joined(held, batch)
+        start, numbers, frame = batch if rest is None else _joined(rest, batch)
         if not frame.height:
             continue
         marks = _marks(frame, keys)
@@ -250,9 +250,9 @@ def whole_cases(table: Table, match: Layout, columns: Sequence[str], size: int) 
         end = int(others[-1]) + 1 if len(others) else 0
         if end:
             yield start, None if numbers is None else numbers[:end], frame[:end]
-        held = start + end, None if numbers is None else numbers[end:], frame[end:]
-    if held is not None:
-        yield held
+        rest = start + end, None if numbers is None else numbers[end:], frame[end:]
+    if rest is not None:
+        yield rest
 
 
 def _joined(first: Batch, then: Batch) -> Batch:

@@ -57,10 +57,10 @@ def class_sets(
     outcomes = [c for c in possible if 2 <= len(c.labels) <= meaning.MANY]
     if known:
         outcomes = [Column("\0known", pl.Series(known))]
-    found: dict[tuple[str, ...], ClassSet] = {}
+    by_columns: dict[tuple[str, ...], ClassSet] = {}
     for stem, members, clear in _candidates(columns, numeric, outcomes):
         names, classes = tuple(c.name for c, _ in members), tuple(k for _, k in members)
-        if len(members) < 2 or len(set(classes)) != len(classes) or names in found:
+        if len(members) < 2 or len(set(classes)) != len(classes) or names in by_columns:
             continue
         own = scale or _scale_of(stem)
         sums = _sums(columns.table.sample, members, own)
@@ -73,8 +73,8 @@ def class_sets(
             continue
         named = "columns named like the classes" if clear and not stem else f"columns {stem}<class>"
         basis = f"{named} (rule 5)" + (f"; rows sum to {sums}" if sums else "")
-        found[names] = ClassSet(names, classes, stem, None, basis, own)
-    sets = list(found.values())
+        by_columns[names] = ClassSet(names, classes, stem, None, basis, own)
+    sets = list(by_columns.values())
     return [s for s in sets if not any(set(s.columns) < set(o.columns) for o in sets)]
 
 
@@ -182,11 +182,11 @@ def _meant(members: Members, outcomes: list[Column], outside: bool, columns: Col
         return True  # no outcomes tell which classes there are
     if not (outside or all(c.within for c, _ in members)):
         return False
-    held = [set(c.labels) for c in outcomes if c.name not in names and set(c.labels) <= classes]
-    if classes in held:
+    label_sets = [set(c.labels) for c in outcomes if c.name not in names and set(c.labels) <= classes]
+    if classes in label_sets:
         return True
-    off = meaning.off_one(sample, names, total) if held else np.inf
-    observed = [[c.name for c, k in members if k in labels] for labels in held]
+    off = meaning.off_one(sample, names, total) if label_sets else np.inf
+    observed = [[c.name for c, k in members if k in labels] for labels in label_sets]
     return off < NEARLY and any(off < meaning.off_one(sample, few, total) for few in observed)
 
 

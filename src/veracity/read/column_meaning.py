@@ -186,10 +186,10 @@ class Column:
     @cached_property
     def times(self) -> dict[str, int]:
         """Number of rows of each label."""
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for value, count in self.present.value_counts().iter_rows():
-            found[canonical(value)] = found.get(canonical(value), 0) + count
-        return found
+            counts[canonical(value)] = counts.get(canonical(value), 0) + count
+        return counts
 
     @property
     def within(self) -> bool:

@@ -116,8 +116,8 @@ def with_numbers_in_text(table: Table) -> Table:
             if kind in ("number", "comma", "percent", "comma percent") and values.count():
                 kinds[name] = kind
             elif "confidence" in key_of(name) or key_of(name) in CONFIDENCES:
-                said = values.drop_nulls().head(SLICE)
-                if said.len() and 2 * strings.spoken(said).count() >= said.len():
+                texts = values.drop_nulls().head(SLICE)
+                if texts.len() and 2 * strings.spoken(texts).count() >= texts.len():
                     kinds[name] = strings.SPOKEN
     if not kinds:
         return table
@@ -178,10 +178,10 @@ def _columnar(lazy: pl.LazyFrame, shown: str) -> Table:
 # -- outcomes and weights in files of their own, paired with the rows by ids or by position ---------------------------
 
 
-def _only_column(table: Table, possible: Sequence[str], what: str, held: str) -> str:
+def _only_column(table: Table, possible: Sequence[str], what: str, role: str) -> str:
     if len(possible) == 1:
         return possible[0]
-    raise table.error(f"{len(possible)} {what}; {held} are one column.", f"keep only the {held} in this file")
+    raise table.error(f"{len(possible)} {what}; {role} are one column.", f"keep only the {role} in this file")
 
 
 def _values(table: Table, columns: Iterable[str], reading: ReadOptions) -> list[str]:
@@ -245,8 +245,8 @@ class WeightsFile:
         if self.values is not None:
             return self.values[rows]
         low, high = int(rows.min()), int(rows.max()) + 1
-        held = pl.scan_parquet(self.path, glob=False).select(self.column).slice(low, high - low).collect()
-        return numbers_in(held[self.column])[rows - low]
+        frame = pl.scan_parquet(self.path, glob=False).select(self.column).slice(low, high - low).collect()
+        return numbers_in(frame[self.column])[rows - low]
 
 
 def weights_file(name: str, files: Sequence[Path], first: Table, reading: ReadOptions) -> tuple[WeightsFile, Pairing]:
@@ -255,20 +255,20 @@ def weights_file(name: str, files: Sequence[Path], first: Table, reading: ReadOp
     if not path.is_file():
         shown = ", ".join(first.columns[:12])
         raise first.error(f"--weight {name}: neither a column nor a file.", f"columns: {shown}")
-    held = table_of(path, ReadOptions())
-    numeric = [c for c in held.columns if held.sample[c].dtype.is_numeric()]
-    column = _only_column(held, _values(held, numeric, reading), "columns of numbers", "weights")
-    on = shared_ids(first, held, column, reading)
+    weights = table_of(path, ReadOptions())
+    numeric = [c for c in weights.columns if weights.sample[c].dtype.is_numeric()]
+    column = _only_column(weights, _values(weights, numeric, reading), "columns of numbers", "weights")
+    on = shared_ids(first, weights, column, reading)
     if on:
         plain = replace(reading, where=(), label_file=None)  # the weights are those of all rows
         tables = [_rows_of(file, plain) for file in files]
-        pairing = together([by_ids(table, held, on, column, "weight", reading) for table in tables if table])
+        pairing = together([by_ids(table, weights, on, column, "weight", reading) for table in tables if table])
         rows = [table.rows if table else 0 for table in tables]
     else:
         rows = [first.before or first.rows] if len(files) == 1 else [_rows(file) for file in files]
-        pairing = by_row(first, sum(rows), held, column, "weight")
+        pairing = by_row(first, sum(rows), weights, column, "weight")
     starts = {os.path.abspath(file): sum(rows[:i]) for i, file in enumerate(files)}
-    values = None if is_parquet(path) and not on else numbers_in(pairing.taken(held.read([column])[1][column]))
+    values = None if is_parquet(path) and not on else numbers_in(pairing.taken(weights.read([column])[1][column]))
     return WeightsFile(os.path.abspath(path), column, starts, values), pairing
 
 
@@ -296,7 +296,7 @@ def pairing_of(files: Sequence[File], first: Table, reading: ReadOptions, skip_b
             f"--label-file holds the outcomes of one file; there are {len(files)}\n"
             "  give each file its own, put the outcomes into the files, or give both ids to join them on"
         )
-    found = []
+    pairings = []
     for file in files:
         try:
             table = table_of(file.path, reading, file.name)
@@ -306,5 +306,5 @@ def pairing_of(files: Sequence[File], first: Table, reading: ReadOptions, skip_b
             if not skip_broken:
                 raise
         else:
-            found += [table.pairing] if table.pairing is not None else []
-    return together(found)
+            pairings += [table.pairing] if table.pairing is not None else []
+    return together(pairings)

@@ -28,17 +28,17 @@ def polars_frame(data: Any) -> pl.DataFrame:
         raise ValueError(f"two columns of the frame are called `{twice}`\n  give every column its own name") from None
     eager = native.collect("polars") if isinstance(native, nw.LazyFrame) else native
     try:
-        made: pl.DataFrame = eager.to_polars()
+        frame: pl.DataFrame = eager.to_polars()
     except (ImportError, TypeError, ValueError):
         # polars converts text, categories and nullable numbers of pandas by pyarrow alone, and no mixed values
         if not eager.implementation.is_pandas():
             raise
-        held = eager.to_native()
-        made = pl.DataFrame([_of_pandas(str(name), held[name]) for name in held.columns])
+        pandas_frame = eager.to_native()
+        frame = pl.DataFrame([_of_pandas(str(name), pandas_frame[name]) for name in pandas_frame.columns])
     categories = [name for name, kind in eager.schema.items() if kind in (nw.Categorical, nw.Enum)]
     orders = {str(name): declared_order(eager.get_column(name).to_native()) for name in categories}
     words = {name: order for name, order in orders.items() if order and all(isinstance(v, str) for v in order)}
-    return made.with_columns(pl.col(name).cast(pl.String).cast(pl.Enum(order)) for name, order in words.items())
+    return frame.with_columns(pl.col(name).cast(pl.String).cast(pl.Enum(order)) for name, order in words.items())
 
 
 def _of_pandas(name: str, column: Any) -> pl.Series:
@@ -54,7 +54,7 @@ def _of_pandas(name: str, column: Any) -> pl.Series:
         return pl.Series(name, values, nan_to_null=True)
     objects = zip(column.astype(object).tolist(), column.isna().tolist(), strict=True)
     cells = [None if missing else value for value, missing in objects]
-    made = pl.Series(name, cells, strict=False)
-    if made.dtype == pl.Object:  # periods and intervals
+    series = pl.Series(name, cells, strict=False)
+    if series.dtype == pl.Object:  # periods and intervals
         return pl.Series(name, [None if cell is None else str(cell) for cell in cells], dtype=pl.String)
-    return made
+    return series

@@ -108,16 +108,16 @@ class Columns:
                     raise self.error(f"no column fits {self.option(option, item)}.", f"columns: {run_of(names)}")
                 self.table.column(item)
         exact = {*items_of(pattern, names)}  # a pattern takes no column that another option names
-        found = [each for each in matching(pattern, names) if each[2] in exact or each[2] not in self.options.given]
-        for _, _, name in found:
+        matches = [each for each in matching(pattern, names) if each[2] in exact or each[2] not in self.options.given]
+        for _, _, name in matches:
             self._require_numbers(name, "probabilities", "choose columns of numbers")
-        return found
+        return matches
 
     def _require_numbers(self, name: str, wanted: str, remedy: str) -> None:
         if not self.all[name].numeric:
             value = self.all[name].present
-            held = f"text ({value[0]!r})" if value.len() else "nothing"
-            raise self.error(f"`{name}` holds {held}, not {wanted}.", remedy)
+            content = f"text ({value[0]!r})" if value.len() else "nothing"
+            raise self.error(f"`{name}` holds {content}, not {wanted}.", remedy)
 
     # ---------------------------------------------------------------- models
 

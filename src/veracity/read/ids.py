@@ -109,18 +109,18 @@ def shared_ids(data: Table, other: Table, value: str, reading: ReadOptions) -> l
     return on
 
 
-def by_row(data: Table, rows: int, other: Table, value: str, held: str) -> Pairing:
+def by_row(data: Table, rows: int, other: Table, value: str, role: str) -> Pairing:
     """Return the pairing by position with so many rows of data."""
     if other.rows != rows:
-        raise other.error(f"{other.rows:,} {held}s for {rows:,} rows.", f"one {held} for each row of the data")
+        raise other.error(f"{other.rows:,} {role}s for {rows:,} rows.", f"one {role} for each row of the data")
     if rows == data.rows:
         _require_one_order(data, other, value)
     with_ids = [table.name for table in (data, other) if any(c != value for c in id_columns(table))]
-    return Pairing(other.name, held, other.rows, only=with_ids[0] if with_ids else "")
+    return Pairing(other.name, role, other.rows, only=with_ids[0] if with_ids else "")
 
 
 def by_ids(
-    data: Table, other: Table, on: Sequence[tuple[str, str]], value: str, held: str, reading: ReadOptions
+    data: Table, other: Table, on: Sequence[tuple[str, str]], value: str, role: str, reading: ReadOptions
 ) -> Pairing:
     """Return which rows of another table, with a column of values, have the ids of the rows of the data."""
     names = [ours for ours, _ in on]
@@ -130,25 +130,25 @@ def by_ids(
     if b.is_duplicated().any():
         where = b.is_duplicated().arg_true()
         shown, further = _shown(b, names, int(where[0])), _further(data, other, names, value)
-        remedy = f"give one {held} for each id" + (f", or name what identifies a row:  {further}" if further else "")
+        remedy = f"give one {role} for each id" + (f", or name what identifies a row:  {further}" if further else "")
         raise other.error(f"{shown} is given more than once ({many(where.len(), 'row')} share their ids).", remedy)
-    found = a.join(b.with_row_index(AT), on=a.columns, how="left", maintain_order="left")[AT]
-    missing = found.is_null()
+    matches = a.join(b.with_row_index(AT), on=a.columns, how="left", maintain_order="left")[AT]
+    missing = matches.is_null()
     if missing.all():
         raise data.error(
             f"none of its ids is in {other.name} ({_shown(a, names, 0)}; there {_shown(b, names, 0)}).",
             f"name the columns that identify a row in both files:  {data.option('id', 'COL')}",
         )
-    if missing.any() and (held == "weight" or reading.missing == "error"):
+    if missing.any() and (role == "weight" or reading.missing == "error"):
         shown = listed([_shown(a, names, i) for i in missing.arg_true()[: EXAMPLES + 1].to_list()], EXAMPLES)
-        drop = f", or leave these rows out:  {data.option('missing', 'drop')}" if held == "outcome" else ""
+        drop = f", or leave these rows out:  {data.option('missing', 'drop')}" if role == "outcome" else ""
         raise data.error(
-            f"{int(missing.sum()):,} of {many(data.rows, 'row')} have no {held} in {other.name} ({shown}).",
+            f"{int(missing.sum()):,} of {many(data.rows, 'row')} have no {role} in {other.name} ({shown}).",
             f"add them to {other.name}{drop}",
         )
     again = a.is_duplicated().arg_true()
     twice = _shown(a, names, int(again[0])) if again.len() else ""
-    return Pairing(other.name, held, other.rows, tuple(names), rows=found, ids=_all_shown(b, names), twice=twice)
+    return Pairing(other.name, role, other.rows, tuple(names), rows=matches, ids=_all_shown(b, names), twice=twice)
 
 
 def comparable(ours: pl.DataFrame, theirs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -48,20 +48,20 @@ def table_of(path: Path, shown: str, label: str | None = None) -> Table:
         if whole is not None:
             return whole
     small = number == 1 and path.stat().st_size < text.IN_MEMORY
-    held = [row for _, row in _lines(path, shown)] if small else []  # a line that is no JSON is named by its number
+    records = [row for _, row in _lines(path, shown)] if small else []  # a line that is no JSON is named by its number
     lazy = pl.scan_ndjson(path, infer_schema_length=None)
     try:
-        found = lazy.collect_schema()  # in any order: that of the first record is the file's
+        schema = lazy.collect_schema()  # in any order: that of the first record is the file's
         if small:
             lazy = lazy.collect().lazy()
     except pl.exceptions.PolarsError:  # a mark of the encoding, ends of lines or numbers that only Python knows
         if not small:
             raise
-        return _of_array(held, shown, label)
-    nested = [name for name in nested if not arrays.becomes_columns(found.get(name))]
+        return _of_array(records, shown, label)
+    nested = [name for name in nested if not arrays.becomes_columns(schema.get(name))]
     if len(nested) == len(first):
         raise _nothing_plain(nested, number, shown, "one object per line")
-    names = [*(name for name in first if name in found), *sorted(set(found) - set(first))]
+    names = [*(name for name in first if name in schema), *sorted(set(schema) - set(first))]
     table = _columnar(lazy.select(name for name in names if name not in nested), shown)
     table.nested = tuple(nested)
     return table
@@ -138,26 +138,26 @@ def _lines(path: Path, shown: str) -> Rows:
 
 def _document(path: Path, shown: str) -> Any:
     """Return a whole JSON document."""
-    held = []
+    lines = []
     size = 0
     for line in text.lines(path, "utf-8-sig", shown):
         size += len(line)
         if size > WHOLE:
             raise ValueError(f"{shown}: a JSON document of more than {WHOLE >> 20} MB\n  write one object per line")
-        held.append(line)
-    return loads("".join(held), shown, "  write one object per line (JSON lines)")
+        lines.append(line)
+    return loads("".join(lines), shown, "  write one object per line (JSON lines)")
 
 
 def _by_columns(document: dict[str, Any], shown: str) -> Table | None:
     """Return a table that was written column by column, as pandas and MLflow do; None if it is something else."""
-    held = document
+    columns = document
     if isinstance(document.get("columns"), list) and isinstance(document.get("data"), list):
-        held = dict(zip(document["columns"], zip(*document["data"], strict=False), strict=False))
+        columns = dict(zip(document["columns"], zip(*document["data"], strict=False), strict=False))
     elif all(isinstance(value, dict) for value in document.values()):  # by the number of the row
         same = len({tuple(value) for value in document.values()}) == 1
-        held = {name: list(value.values()) for name, value in document.items()} if same else {}
-    lengths = {len(value) if isinstance(value, (list, tuple)) else 0 for value in held.values()}
+        columns = {name: list(value.values()) for name, value in document.items()} if same else {}
+    lengths = {len(value) if isinstance(value, (list, tuple)) else 0 for value in columns.values()}
     if len(lengths) != 1 or lengths <= {0, 1}:
         return None
-    frame = pl.DataFrame({str(name): list(value) for name, value in held.items()}, strict=False)
+    frame = pl.DataFrame({str(name): list(value) for name, value in columns.items()}, strict=False)
     return _columnar(frame.lazy(), shown)

@@ -140,8 +140,8 @@ def _stated(samples: Callable[[], Iterator[dict[str, Any]]], shown: str) -> Tabl
     """Return a table of stated confidences and whether the answers were right."""
     spool, silent = Spool(), 0
     for sample in samples():
-        right, said = _score(sample)
-        confidence = strings.spoken(pl.Series([said]))[0] if said is not None else None
+        right, words = _score(sample)
+        confidence = strings.spoken(pl.Series([words]))[0] if words is not None else None
         silent += confidence is None
         spool.add(_identity(sample) | {"correct": right, "confidence": confidence})
     if silent == spool.rows:
@@ -162,11 +162,11 @@ def _score(sample: dict[str, Any]) -> tuple[float | None, str | None]:
     first = next((s for s in scores.values() if isinstance(s, dict)), {})
     value = first.get("value")
     right = GRADES.get(value) if isinstance(value, str) else float(value) if isinstance(value, (int, float)) else None
-    for held in (first.get("metadata"), sample.get("metadata")):
-        if isinstance(held, dict) and held.get("confidence") is not None:
-            return right, str(held["confidence"])
-    found = STATED.findall(_words(_first_choice(sample).get("message") or {}))
-    return right, found[-1] if found else None
+    for metadata in (first.get("metadata"), sample.get("metadata")):
+        if isinstance(metadata, dict) and metadata.get("confidence") is not None:
+            return right, str(metadata["confidence"])
+    statements = STATED.findall(_words(_first_choice(sample).get("message") or {}))
+    return right, statements[-1] if statements else None
 
 
 def _words(message: dict[str, Any]) -> str:

@@ -54,11 +54,11 @@ def loads(written: str | bytes, where: str, remedy: str) -> Any:
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> Row:
     """Return an object whose names differ: of one name with two values, readers take either."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    row = dict(pairs)
+    if len(row) < len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"two values are called {next(name for name in names if names.count(name) > 1)}")
-    return made
+    return row
 
 
 class Spool:
@@ -86,9 +86,9 @@ class Spool:
         sample = lazy.collect() if whole else lazy.head(SLICES * SLICE).collect()
         columns = tuple(name for name in sample.columns if name != ROW)
         lazy = sample.lazy() if whole else lazy
-        made = Table(shown, "file", lazy, columns, self.rows, sample.select(columns), whole, numbered=numbered)
-        made.preset, made.keep = preset, self._files
-        return made
+        table = Table(shown, "file", lazy, columns, self.rows, sample.select(columns), whole, numbered=numbered)
+        table.preset, table.keep = preset, self._files
+        return table
 
 
 def log_of(value: Any) -> float | None:
@@ -108,12 +108,12 @@ def log_of(value: Any) -> float | None:
 
 def flat(row: Row) -> Row:
     """Return the entries of a row that a table can hold, and those of the objects in it: doc.subject."""
-    made = {name: value for name, value in row.items() if not isinstance(value, (list, dict))}
+    entries = {name: value for name, value in row.items() if not isinstance(value, (list, dict))}
     for name, value in row.items():
-        for key, held in flat(value).items() if isinstance(value, dict) else ():
-            if isinstance(held, (int, float)) or (isinstance(held, str) and len(held) <= LONGEST):
-                made[f"{name}.{key}"] = held
-    return made
+        for key, entry in flat(value).items() if isinstance(value, dict) else ():
+            if isinstance(entry, (int, float)) or (isinstance(entry, str) and len(entry) <= LONGEST):
+                entries[f"{name}.{key}"] = entry
+    return entries
 
 
 def listed(row: Row, widths: Mapping[str, int]) -> Row:
@@ -126,8 +126,8 @@ def widths_of(rows: Sequence[Row]) -> dict[str, int]:
     widths: dict[str, int] = {}
     for name, first in rows[0].items():
         lists = [row.get(name) for row in rows] if isinstance(first, list) and len(first) > 1 else []
-        if lists and all(isinstance(held, list) and len(held) == len(first) for held in lists):
-            numbers = all(isinstance(x, (int, float)) for held in lists for x in held or ())
+        if lists and all(isinstance(numbers_of, list) and len(numbers_of) == len(first) for numbers_of in lists):
+            numbers = all(isinstance(x, (int, float)) for numbers_of in lists for x in numbers_of or ())
             widths |= {name: len(first)} if numbers else {}
     return widths
 
@@ -140,7 +140,7 @@ def frame_of(rows: Iterable[Row]) -> pl.DataFrame:
         for name, value in row.items():
             kinds.setdefault(name, set()).add(type(value))
     numbers = {int, float, type(None)}
-    mixed = [name for name, found in kinds.items() if len(found - {type(None)}) > 1 and not found <= numbers]
+    mixed = [name for name, types in kinds.items() if len(types - {type(None)}) > 1 and not types <= numbers]
     if mixed:
         rows = [row | {n: str(row[n]) for n in mixed if row.get(n) is not None} for row in rows]
     return pl.DataFrame(rows, infer_schema_length=None)
@@ -155,29 +155,29 @@ def likelihood_key(row: Row) -> str | None:
 
 
 def _likelihood(row: Row, key: str) -> float | None:
-    held = row.get(key)
-    while isinstance(held, list) and len(held) == 1:
-        held = held[0]
-    if isinstance(held, list) and len(held) == 2 and str(held[1]) in ("True", "False"):
-        return log_of(held[0]) if not isinstance(held[0], list) else None
+    entry = row.get(key)
+    while isinstance(entry, list) and len(entry) == 1:
+        entry = entry[0]
+    if isinstance(entry, list) and len(entry) == 2 and str(entry[1]) in ("True", "False"):
+        return log_of(entry[0]) if not isinstance(entry[0], list) else None
     # words that a model wrote may be a number too; the likelihood of a text comes with its perplexity
     perplexity = any(name.endswith("perplexity") for name in row)
-    if isinstance(held, (list, dict)):
+    if isinstance(entry, (list, dict)):
         return None
-    return log_of(held) if perplexity or not isinstance(held, str) else None
+    return log_of(entry) if perplexity or not isinstance(entry, str) else None
 
 
 def likelihoods(rows: Rows, shown: str, key: str) -> Table:
     """Return a table with the log-likelihood of the right answer in each row."""
     spool = Spool()
     for place, row in rows:
-        found = _likelihood(row, key)
-        if found is None:
+        likelihood = _likelihood(row, key)
+        if likelihood is None:
             raise ValueError(
                 f"{shown}: row {place}: `{key}` holds not one log-likelihood, as row 1 does\n"
                 "  every row needs one; rows of other tasks belong into other files"
             )
-        spool.add(flat(row) | {key: found})
+        spool.add(flat(row) | {key: likelihood})
     return spool.table(shown, of_likelihoods(key, "the right answer only"))
 
 
@@ -192,21 +192,21 @@ def of_likelihoods(key: str, text: str) -> Layout:
 
 def token_key(row: Row) -> str | None:
     """Return the path of the token log-probabilities in a row, such as choices[].logprobs.content."""
-    found = _answers(row)
-    return found[0] if found else None
+    reply = _answers(row)
+    return reply[0] if reply else None
 
 
 def _answers(row: Row) -> tuple[str, list[Row]] | None:
     """Return their path, and the object of each answer: a reply may have several."""
     for outer in REPLIES:
-        held: Any = row
+        reply: Any = row
         for name in outer:
-            held = held.get(name) if isinstance(held, dict) else None
-        if not isinstance(held, dict):
+            reply = reply.get(name) if isinstance(reply, dict) else None
+        if not isinstance(reply, dict):
             continue
-        choices = held.get("choices")
+        choices = reply.get("choices")
         several = isinstance(choices, list) and bool(choices) and all(isinstance(c, dict) for c in choices)
-        answers = choices if isinstance(choices, list) and several else [held]
+        answers = choices if isinstance(choices, list) and several else [reply]
         keys = {_key(answer) for answer in answers}
         if len(keys) == 1 and None not in keys:
             return ".".join([*outer, *(["choices[]"] if several else []), str(keys.pop())]), answers
@@ -234,22 +234,22 @@ def _given(answer: Row) -> tuple[list[Any], list[Any], list[Any]]:
 
 def likely_tokens(row: Row) -> list[dict[str, float]]:
     """Return for each token of the first answer the likely tokens there with their log-probabilities, blanks apart."""
-    found = _answers(row)
-    if found is None:
+    reply = _answers(row)
+    if reply is None:
         return []
-    _, listed, own = _given(found[1][0])
+    _, listed, own = _given(reply[1][0])
     return [_alternatives(place) for place in listed or own if place]
 
 
 def _alternatives(place: Any) -> dict[str, float]:
     """Return tokens without blanks around with their log-probabilities; those that are then the same are added."""
     pairs = place.items() if isinstance(place, dict) else ((t.get("token"), t.get("logprob")) for t in place)
-    made: dict[str, float] = {}
+    by_token: dict[str, float] = {}
     for token, value in pairs:
         log_p, bare = log_of(value), str(token).strip()
         if log_p is not None:
-            made[bare] = log_p if bare not in made else float(np.logaddexp(made[bare], log_p))
-    return made
+            by_token[bare] = log_p if bare not in by_token else float(np.logaddexp(by_token[bare], log_p))
+    return by_token
 
 
 def tokens(rows: Rows, shown: str, key: str) -> Table:
@@ -258,17 +258,17 @@ def tokens(rows: Rows, shown: str, key: str) -> Table:
     missing = answers = total = alternatives = stand_ins = 0
     above, below = False, False
     for place, row in rows:
-        found = _answers(row)
-        if found is None or found[0] != key:
+        reply = _answers(row)
+        if reply is None or reply[0] != key:
             raise ValueError(
                 f"{shown}: row {place}: `{key}` holds no list\n  every row needs one: leave out replies without"
             )
         kept = {name: value for name, value in flat(row).items() if name != key}
-        for answer in found[1]:
-            held, listed, own = _given(answer)
-            answers, total = answers + 1, total + len(held)
+        for answer in reply[1]:
+            entries, listed, own = _given(answer)
+            answers, total = answers + 1, total + len(entries)
             alternatives += sum(map(bool, [*listed, *own]))
-            for value in held:
+            for value in entries:
                 log_p = log_of(value)
                 if log_p is not None:
                     spool.add(kept | {key: log_p, ROW: place})

@@ -40,12 +40,12 @@ def joined(parts: Sequence[Forecasts], files: Sequence[str] = ()) -> Forecasts:
     if any(part.classes != parts[0].classes for part in parts):
         raise ValueError("parts of one set have different classes\n  read them apart")
     numbered, split = bool(files) or any(part.rows is not None for part in parts), any(part.split for part in parts)
-    made = []
+    pieces = []
     for part in parts:
         own = with_file(part, files)
         case = own.numbers if split or row_is_case(part) else part.case  # without ids the row is the case
-        made.append(replace(own, rows=own.numbers if numbered else None, case=case, split=split))
-    return replace(Forecasts.concat(made), findings=merge(finding for part in made for finding in part.findings))
+        pieces.append(replace(own, rows=own.numbers if numbered else None, case=case, split=split))
+    return replace(Forecasts.concat(pieces), findings=merge(finding for part in pieces for finding in part.findings))
 
 
 def with_file(f: Forecasts, files: Sequence[str]) -> Forecasts:
@@ -132,15 +132,15 @@ class Paired:
 
     def _models(self) -> dict[str, tuple[str, str]]:
         """Return {model: its source, its name there}."""
-        found: dict[str, tuple[str, str]] = {}
+        models: dict[str, tuple[str, str]] = {}
         for name, source in self.sources.items():
             own = source.layout.named_models
             for model in own:
                 shown = model if len(self.sources) == 1 else name if len(own) == 1 else f"{name} {model}"
-                if shown in found:
+                if shown in models:
                     raise ValueError(f"two models are called {shown}\n  give the files different names")
-                found[shown] = name, model
-        return found
+                models[shown] = name, model
+        return models
 
     def parts(self) -> list[Part]:
         return self._parts
@@ -177,13 +177,13 @@ class Paired:
     def same_classes(self) -> None:
         """Refuse models on different classes, or in different orders."""
         (first, wanted), *others = ((model, self.layout_of(model).classes) for model in self.models)
-        for name, found in others:
-            if set(found) != set(wanted):
+        for name, classes in others:
+            if set(classes) != set(wanted):
                 raise ValueError(
-                    f"{first} and {name} have different classes: {_some(wanted)} and {_some(found)}\n"
+                    f"{first} and {name} have different classes: {_some(wanted)} and {_some(classes)}\n"
                     "  models are compared on the same classes"
                 )
-            if found != wanted:
+            if classes != wanted:
                 raise ValueError(
                     f"{first} and {name} have their classes in different orders\n  give one order:  --order "
                     + ",".join(map(str, wanted))
@@ -191,8 +191,8 @@ class Paired:
 
     def batches(self, part: Part, skip: int = 0) -> Iterator[Batch]:
         """Yield the forecasts of a part that count, with keys as cases."""
-        for batch, made in self._keyed(part, skip):
-            keyed = [f for f, _ in made]
+        for batch, with_ids in self._keyed(part, skip):
+            keyed = [f for f, _ in with_ids]
             chosen, unpaired = (self._of_kept_cases(keyed), 0) if self.by_id else self._of_common_rows(keyed, part)
             shown = self._shown(part)
             emptied = [(shown[model], findings) for model, findings in batch.emptied]
@@ -215,33 +215,33 @@ class Paired:
         given, file = self._files[part.path]
         shown, by_id = self._shown(part), self.by_id
         for batch in self.sources[given].batches(part, skip):
-            made = []
+            with_ids = []
             for f in batch.forecasts:
                 keys = keys_of_ids(np.asarray(f.case)) if by_id else mixed(f.numbers.astype(np.int64) + (file << 40))
-                made.append((replace(f, model=shown[f.model or ""], case=keys), f.case))
-            yield batch, made
+                with_ids.append((replace(f, model=shown[f.model or ""], case=keys), f.case))
+            yield batch, with_ids
 
-    def _of_kept_cases(self, made: list[Forecasts]) -> list[Array | None]:
+    def _of_kept_cases(self, forecasts: list[Forecasts]) -> list[Array | None]:
         """Return the rows whose cases count; None: all."""
         if self.kept is None:
-            return [None] * len(made)
-        found: list[Array | None] = []
-        for keys in (np.asarray(f.case) for f in made):
+            return [None] * len(forecasts)
+        rows: list[Array | None] = []
+        for keys in (np.asarray(f.case) for f in forecasts):
             place = np.minimum(np.searchsorted(self.kept, keys), len(self.kept) - 1)
-            found.append(np.flatnonzero(self.kept[place] == keys))
-        return found
+            rows.append(np.flatnonzero(self.kept[place] == keys))
+        return rows
 
-    def _of_common_rows(self, made: list[Forecasts], part: Part) -> tuple[list[Array | None], int]:
+    def _of_common_rows(self, forecasts: list[Forecasts], part: Part) -> tuple[list[Array | None], int]:
         """Return the rows that all models of one source have (None: all), and how many others there are."""
         rows: dict[str | None, list[Any]] = {}
-        for f in made:
+        for f in forecasts:
             rows.setdefault(f.model, []).append(f.numbers)
-        numbers = [np.concatenate(held) for held in rows.values()]
+        numbers = [np.concatenate(parts) for parts in rows.values()]
         if len(numbers) == len(self._shown(part)) and all(np.array_equal(numbers[0], own) for own in numbers):
-            return [None] * len(made), 0
+            return [None] * len(forecasts), 0
         every = reduce(np.union1d, numbers, np.zeros(0, np.int64))
         common = reduce(np.intersect1d, numbers) if len(numbers) == len(self._shown(part)) else every[:0]
-        return [np.flatnonzero(np.isin(f.numbers, common)) for f in made], len(every) - len(common)
+        return [np.flatnonzero(np.isin(f.numbers, common)) for f in forecasts], len(every) - len(common)
 
     # -- messages: what is refused is looked up by reading again ------------------------------------------------------
 
@@ -250,14 +250,14 @@ class Paired:
         given = self.models[model][0]
         for part in self._parts:
             if self._files[part.path][0] == given:
-                for _, made in self._keyed(part):
-                    for f, ids in made:
+                for _, with_ids in self._keyed(part):
+                    for f, ids in with_ids:
                         if f.model == model:
                             yield from _found(f, ids, part.file)
 
     def twice(self, model: str, key: np.uint64) -> ValueError:
         """Return the refusal of a case that is given more than once."""
-        first, second = (found for found, _ in zip(self._with_key(model, key), range(2), strict=False))
+        first, second = (case for case, _ in zip(self._with_key(model, key), range(2), strict=False))
         return ValueError(
             f"case {first.shown} is given more than once for {model} "
             f"({first.file} row {first.row} and {second.file} row {second.row})\n"
@@ -296,7 +296,7 @@ class Paired:
         return ValueError(f"{first} and {other} have different outcomes\n{self.name_a_case}")
 
     def _with_key(self, model: str, key: np.uint64) -> Iterator[Found]:
-        return (found for found in self.cases(model) if found.key == key)
+        return (case for case in self.cases(model) if case.key == key)
 
 
 def _name_joined_cases(sources: Iterable[Source]) -> None:

@@ -192,40 +192,40 @@ class Source:
 
     def read(self) -> dict[str, Forecasts]:
         """Return all rows of each model, every value checked."""
-        held: dict[str, list[Forecasts]] = {name: [] for name in self.layout.named_models}
-        found: dict[str, tuple[Finding, ...]] = dict.fromkeys(held, self.layout.findings)
+        pieces: dict[str, list[Forecasts]] = {name: [] for name in self.layout.named_models}
+        all_findings: dict[str, tuple[Finding, ...]] = dict.fromkeys(pieces, self.layout.findings)
         for part in self.parts():
             for batch in self.batches(part, rows=EVERYTHING):
                 for forecasts in batch.forecasts:
-                    held[forecasts.model or ""].append(forecasts)
+                    pieces[forecasts.model or ""].append(forecasts)
                 for model, findings in batch.emptied:
-                    found[model] = (*found[model], *findings)
+                    all_findings[model] = (*all_findings[model], *findings)
         if self.files:
-            for forecasts in itertools.chain.from_iterable(held.values()):
+            for forecasts in itertools.chain.from_iterable(pieces.values()):
                 check(forecasts)  # a message names the file and its row
-        made = {}
-        for model, parts in held.items():
+        by_model = {}
+        for model, parts in pieces.items():
             if parts:
                 whole = joined(parts, self.files)
-                findings = without_empty(merge((*found[model], *whole.findings)))
-                made[model] = check(replace(whole, findings=findings))
-        if not made:
+                findings = without_empty(merge((*all_findings[model], *whole.findings)))
+                by_model[model] = check(replace(whole, findings=findings))
+        if not by_model:
             raise ValueError(f"{self.first}: no row is left.\n  look at missing values and at the model column")
-        return made
+        return by_model
 
     def _of_frames(self, part: Part, rows: int | None, passthrough: Mapping[str, Any] | None) -> Iterator[Batch]:
         start = 0
         for frame in part.frames or ():
-            made = polars_frame(frame)
-            if made.height:
-                table = with_lists_in_text(of_frame(made, part.file, "frame"))
+            contents = polars_frame(frame)
+            if contents.height:
+                table = with_lists_in_text(of_frame(contents, part.file, "frame"))
                 same_columns(table, self.columns, self.first)
                 table.take_kinds(self.kinds)
                 table.passed = start
                 if self.options.where:
                     narrow(table, self.options)
                 yield from self._of_table(table, 0, "", rows, passthrough)
-                start += made.height
+                start += contents.height
 
     def _opened(self, part: Part, skip: int) -> Table | None:
         """Return the rows of a file after those to be passed over; None where there is no row."""
@@ -268,9 +268,9 @@ class Source:
                 self._known_models(frame, table)
                 done += frame.height
                 others = Passthrough.of(table, frame, start, numbers, kept) if kept else None
-                made = tuple(builder.forecasts(frame, start, numbers, whole))
+                forecasts = tuple(builder.forecasts(frame, start, numbers, whole))
                 share = min(1.0, done / table.rows) if table.rows else None
-                yield Batch(made, frame.height, share, passthrough=others)
+                yield Batch(forecasts, frame.height, share, passthrough=others)
         yield Batch((), 0, 1.0, builder.pending.items())
 
     def _known_models(self, frame: pl.DataFrame, table: Table) -> None:
@@ -283,8 +283,8 @@ class Source:
                     "name the model (NA, None, nan, . and - are read as no name), or leave these rows out:  "
                     f"{table.option('where', f'{column}!=')}",
                 )
-            found = frame[column].cast(pl.String).unique().drop_nulls().to_list()
-            unknown = sorted(set(found) - set(self.layout.named_models))
+            models = frame[column].cast(pl.String).unique().drop_nulls().to_list()
+            unknown = sorted(set(models) - set(self.layout.named_models))
             if unknown:
                 raise table.error(
                     f"model `{unknown[0]}` in `{column}` is not in {self.first}.",
@@ -349,21 +349,21 @@ def _attempt(file: File, options: ReadOptions) -> None:
 
 def source_of_frame(data: Any, options: ReadOptions, name: str = "frame", parts: Any = None) -> Source:
     """Return a frame as one part; or `parts` of a distributed frame of which `data` are some rows."""
-    held = getattr(data, "dtypes", {}) if options.time and type(data).__module__.startswith("pandas") else {}
-    if hasattr(held, "get") and str(held.get(options.time)) == "object":  # polars would take zones away
+    contents = getattr(data, "dtypes", {}) if options.time and type(data).__module__.startswith("pandas") else {}
+    if hasattr(contents, "get") and str(contents.get(options.time)) == "object":  # polars would take zones away
         texts_of_times(list(data[options.time]), int, Names("frame"))
-    made = polars_frame(data)
-    if made.height == 0:
+    frame = polars_frame(data)
+    if frame.height == 0:
         raise ValueError(f"the {name} has no rows\n  there is nothing to assess")
     shown = name if parts is None else f"the {name}"
-    table = with_numbers_in_text(filtered(with_lists_in_text(of_frame(made, shown, "frame")), options))
+    table = with_numbers_in_text(filtered(with_lists_in_text(of_frame(frame, shown, "frame")), options))
     if options.weight:
         table.column(options.weight)
     layout = recognise(table, options, name)
     if parts is not None:  # the sample does not tell how many rows there are
         layout, table = replace(layout, rows=0, class_counts=()), replace(table, whole=False)
-    held = [Part(file=shown, frames=(made,))] if parts is None else parts
-    return Source(layout, options, held, table)
+    contents = [Part(file=shown, frames=(frame,))] if parts is None else parts
+    return Source(layout, options, contents, table)
 
 
 def _recognisable(files: Sequence[File], options: ReadOptions, skip_broken: bool) -> Table:

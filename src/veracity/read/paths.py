@@ -29,18 +29,18 @@ def expanded(paths: Sequence[str | Path] | str | Path) -> list[Path]:
         paths = [paths]
     if not paths:
         raise ValueError("no file given\n  name a CSV, Parquet, Arrow or JSON lines file")
-    found: list[Path] = []
+    files: list[Path] = []
     for given in paths:
         path = Path(_without_scheme(str(given)))
         if not str(given).strip():
             raise ValueError("a file without a name\n  name a CSV, Parquet, Arrow or JSON lines file")
         if str(given) == "-" or path.is_file() or Path(str(path).partition(TABLE)[0]).is_file():
-            found.append(path)
+            files.append(path)
         elif path.is_dir():
             inside = _inside(path)
             if not inside:
                 raise ValueError(f"{given}: no file that can be read in this folder\n  kinds: {', '.join(KNOWN)}")
-            found += inside
+            files += inside
         else:
             matches = sorted(Path(m) for m in glob.glob(str(path), recursive=True))
             if not matches:
@@ -49,11 +49,11 @@ def expanded(paths: Sequence[str | Path] | str | Path) -> list[Path]:
                 raise ValueError(
                     f"{given}: not a file\n  what a program writes is read from -:  PROGRAM | veracity assess -"
                 )
-            found += [m for m in matches if m.is_file()]
-    twice = [path for path, times in Counter(path.absolute() for path in found).items() if times > 1]
+            files += [m for m in matches if m.is_file()]
+    twice = [path for path, times in Counter(path.absolute() for path in files).items() if times > 1]
     if twice:
         raise ValueError(f"{twice[0].name}: given twice\n  name each file once: its rows would count twice")
-    return found
+    return files
 
 
 def _inside(folder: Path) -> list[Path]:

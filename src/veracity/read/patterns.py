@@ -23,18 +23,18 @@ def matching(pattern: str, columns: Sequence[str]) -> list[tuple[str | None, str
     >>> matching("{model}_cat*", ["obs", "p24_cat0", "p24_cat1"])
     [('p24', '0', 'p24_cat0'), ('p24', '1', 'p24_cat1')]
     """
-    found: dict[str, tuple[str | None, str | None, str]] = {}
+    matches: dict[str, tuple[str | None, str | None, str]] = {}
     for item in items_of(pattern, columns):
         if item in columns:
-            found.setdefault(item, (None, None, item))
+            matches.setdefault(item, (None, None, item))
             continue
         regex = _regex(item)
         for column in columns:
             match = re.fullmatch(regex, column)
             if match:
                 parts = match.groupdict()
-                found.setdefault(column, (parts.get("model"), parts.get("cls"), column))
-    return list(found.values())
+                matches.setdefault(column, (parts.get("model"), parts.get("cls"), column))
+    return list(matches.values())
 
 
 def items_of(pattern: str, columns: Sequence[str]) -> list[str]:

@@ -73,23 +73,23 @@ class Refusal(ValueError):
 
     def settled(self, names: Names, options: ReadOptions, attempt: Attempt) -> ValueError:
         """Return the error that is shown, with the proposals that work."""
-        found: list[tuple[Proposal, Completed]] = []
+        proposals: list[tuple[Proposal, Completed]] = []
         for proposal in self.proposals:
-            made = completed(proposal.added_to(options), attempt, asked=proposal.asked)
-            if made is not None and made not in [other for _, other in found]:
-                found.append((proposal, made))
-            if len(found) == self.most:
+            completion = completed(proposal.added_to(options), attempt, asked=proposal.asked)
+            if completion is not None and completion not in [other for _, other in proposals]:
+                proposals.append((proposal, completion))
+            if len(proposals) == self.most:
                 break
         shown: dict[str, list[str]] = {}
-        for proposal, made in found:
-            tried, asked = made
+        for proposal, completion in proposals:
+            tried, asked = completion
             text = command(names, tried, proposal.verb, asked) if proposal.verb else flags(names, tried, options, asked)
             text += f"        ({proposal.note})" if proposal.note else ""
             shown.setdefault(proposal.when, []).append(text)
         # a proposal without an occasion follows the sentence itself
         here = "   or   ".join(shown.pop("", []))
-        said = {when + ("" if when.endswith("?") else ":"): "   or   ".join(texts) for when, texts in shown.items()}
-        remedies = [f"{when}  {texts}" for when, texts in said.items()]
+        by_when = {when + ("" if when.endswith("?") else ":"): "   or   ".join(texts) for when, texts in shown.items()}
+        remedies = [f"{when}  {texts}" for when, texts in by_when.items()]
         remedy = "      ".join(remedies) or ("" if here else self.otherwise)
         lines = [self.what + (f"   {here}" if here else ""), *(line for line in (self.listing, remedy) if line)]
         return names.error("\n  ".join(lines))
@@ -104,9 +104,9 @@ def completed(
         attempt(options)
     except Refusal as refusal:
         for proposal in sorted(refusal.proposals, key=lambda p: -p.likely) if depth else ():
-            made = completed(proposal.added_to(options), attempt, depth - 1, {**asked, **proposal.asked})
-            if made is not None:
-                return made
+            completion = completed(proposal.added_to(options), attempt, depth - 1, {**asked, **proposal.asked})
+            if completion is not None:
+                return completion
     except ValueError:
         pass
     else:
@@ -196,8 +196,8 @@ def agreement(outcome: Column, forecasts: Sequence[Column], classes: Sequence[st
         return _right_picks(outcome, forecasts, classes)
     pair = event_of(outcome.labels) if outcome.labels else None
     measured = outcome.numeric and not outcome.two_valued
-    found = [_correlated(outcome, p) if measured else _auc(outcome, p, pair) for p in forecasts]
-    return max(found, key=lambda each: (not each.chance, each.value), default=Agreement(0.5))
+    agreements = [_correlated(outcome, p) if measured else _auc(outcome, p, pair) for p in forecasts]
+    return max(agreements, key=lambda each: (not each.chance, each.value), default=Agreement(0.5))
 
 
 @dataclass(frozen=True)
@@ -262,10 +262,10 @@ def _right_picks(outcome: Column, forecasts: Sequence[Column], classes: Sequence
     p = np.column_stack([c.values.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy() for c in forecasts])
     complete = ~np.isnan(p).any(axis=1)
     picks: NDArray[Any] = np.array(list(classes), dtype=object)[np.argmax(p[complete], axis=1)] if len(p) else p[:0]
-    said = outcome.text.to_numpy()[complete]
-    if not len(said):
+    labels = outcome.text.to_numpy()[complete]
+    if not len(labels):
         return Agreement(0.0)
     # what picks without relation to the outcome would reach
-    expected = float(sum(np.mean(said == c) * np.mean(picks == c) for c in classes))
-    error = float(np.sqrt(max(expected * (1 - expected), 1e-9) / len(said)))
-    return Agreement(float(np.mean(said == picks)), error, expected)
+    expected = float(sum(np.mean(labels == c) * np.mean(picks == c) for c in classes))
+    error = float(np.sqrt(max(expected * (1 - expected), 1e-9) / len(labels)))
+    return Agreement(float(np.mean(labels == picks)), error, expected)

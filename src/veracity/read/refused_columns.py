@@ -28,11 +28,11 @@ def ranked(
 ) -> list[Column]:
     """Return the columns that may be the outcome, those that go best with the forecasts first."""
     fits = not_picks(columns, fits, forecasts, classes)
-    found = {c.name: agreement_of(columns, c, forecasts, classes) for c in fits}
-    related = [c for c in fits if named(c) or not found[c.name].chance or c.present.len() < FEW]
+    agreements = {c.name: agreement_of(columns, c, forecasts, classes) for c in fits}
+    related = [c for c in fits if named(c) or not agreements[c.name].chance or c.present.len() < FEW]
 
     def rank(column: Column) -> tuple[int, bool, bool, float, bool]:
-        one = found[column.name]
+        one = agreements[column.name]
         return meaning.rank_of_name(column.name), one.chance, one.beyond, -round(one.value, 2), not named(column)
 
     return sorted(related, key=rank)
@@ -186,8 +186,8 @@ def outcomes_beside(columns: Columns) -> list[Proposal]:
     path = columns.table.path
     if beside is None or path is None or columns.options.label_file:
         return []
-    found, here = path.resolve().with_name(beside), Path.cwd()
-    shown = found.relative_to(here) if found.is_relative_to(here) else found
+    file, here = path.resolve().with_name(beside), Path.cwd()
+    shown = file.relative_to(here) if file.is_relative_to(here) else file
     return [Proposal(f"if {beside} holds the outcomes", {"label_file": str(shown)})]
 
 
@@ -236,8 +236,8 @@ def refuse_codes(columns: Columns, forecasts: Sequence[str]) -> None:
 
 def refuse_missing(columns: Columns, models: Sequence[tuple[str, tuple[str, ...]]]) -> None:
     """Refuse missing values in the columns of several models with the number of each."""
-    held = [columns.all[name] for _, own in models for name in own]
-    gaps = {c.name: c.values.len() - c.present.len() for c in held if c.values.len() > c.present.len()}
+    forecasts = [columns.all[name] for _, own in models for name in own]
+    gaps = {c.name: c.values.len() - c.present.len() for c in forecasts if c.values.len() > c.present.len()}
     if len(models) > 1 and gaps and columns.table.whole and columns.options.missing == "error":
         rows = columns.table.sample.select(pl.any_horizontal(pl.col(list(gaps)).cast(pl.Float64).is_null())).to_series()
         first, shown = int(rows.arg_max() or 0), [f"`{name}` {count:,}" for name, count in gaps.items()]

@@ -151,10 +151,10 @@ def _with_probability(columns: Columns, one: list[Column]) -> list[Proposal]:
 def _with_outcome(columns: Columns, label: str, one: list[Column]) -> list[Proposal]:
     """Return proposals for an outcome and the probabilities that go with it, as models and the best of them."""
     one = [c for c in one if meaning.named_probability(c.name)] or one
-    found = {c.name: agreement_of(columns, columns.all[label], [c.name], ()) for c in one}
-    likely = [name for name, each in found.items() if not each.chance] or list(found)
-    first = max(likely, key=lambda name: found[name].value)
-    if len(likely) == 1 or meaning.sum_to_one(columns.table.sample, list(found)):  # not models: one is the event's
+    agreements = {c.name: agreement_of(columns, columns.all[label], [c.name], ()) for c in one}
+    likely = [name for name, each in agreements.items() if not each.chance] or list(agreements)
+    first = max(likely, key=lambda name: agreements[name].value)
+    if len(likely) == 1 or meaning.sum_to_one(columns.table.sample, list(agreements)):  # not models: one is the event's
         return [Proposal("for example", {"label": label, "positive_proba": first}, "assess")]
     models = {"label": label} | ({"positive_proba": ",".join(likely)} if len(likely) < len(one) else {})
     return [
@@ -195,9 +195,9 @@ def _without_probability(columns: Columns) -> tuple[list[Proposal], str]:
             scale = "log" if only.high <= 0 else "percent" if percent else "logit"
             if scale == "logit" and only.low >= 0:
                 continue  # odds, or a score of its own
-            held = {"log": "log-probabilities", "percent": "percentages", "logit": "logits"}[scale]
+            kind = {"log": "log-probabilities", "percent": "percentages", "logit": "logits"}[scale]
             given = {"label": outcome.name, "positive_proba": only.name, "scale": scale}
-            proposals.append(Proposal(f"if `{only.name}` holds {held}", given, "assess"))
+            proposals.append(Proposal(f"if `{only.name}` holds {kind}", given, "assess"))
         elif len(percent) > 1:
             given = {"label": outcome.name, "positive_proba": ",".join(percent), "scale": "percent"}
             when = f"if {run_of(percent)} hold percentages of as many models"
@@ -246,8 +246,8 @@ def _members(columns: Columns) -> list[Proposal]:
         others = columns.candidates(lambda c: c.numeric and c.distinct > 2, [c.name for c in members])
         copies = [c.name for c in others if any(c.values.equals(m.values) for m in members)]
         average = Column("mean", mean)
-        found = [(c.key in meaning.OUTCOMES, agreement(c, [average]).value, c) for c in others if c.name not in copies]
-        likely = [c for _, value, c in sorted(found, key=lambda item: item[:2], reverse=True) if value > 0.5]
+        ranks = [(c.key in meaning.OUTCOMES, agreement(c, [average]).value, c) for c in others if c.name not in copies]
+        likely = [c for _, value, c in sorted(ranks, key=lambda item: item[:2], reverse=True) if value > 0.5]
         for outcome in likely[:1]:
             middle = float(outcome.present.median() or 0.0)  # type: ignore[arg-type]
             given = {"label": outcome.name, "members": f"{stem}*", "exceeds": f"{middle:g}"}

@@ -86,8 +86,8 @@ def spoken(column: pl.Series) -> pl.Series:
         share,
         pl.when(plain > 1).then(plain / 100.0).otherwise(plain),
     )
-    held = pl.DataFrame({"said": column}).select(pl.when(value.is_between(0, 1)).then(value)).to_series()
-    return held.alias(column.name)
+    confidences = pl.DataFrame({"said": column}).select(pl.when(value.is_between(0, 1)).then(value)).to_series()
+    return confidences.alias(column.name)
 
 
 def number(cell: str, comma: bool = False) -> float | None:

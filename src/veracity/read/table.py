@@ -106,10 +106,10 @@ class Table:
         """The same with these columns of a short text letter by letter, where they are asked for as they are given."""
         if self.written is None:
             return self
-        held, every = self.lazy.collect(), self.written()
-        rows = every[held[ROW].to_numpy() - self.first_row] if self.numbered else every.head(held.height)
+        frame, every = self.lazy.collect(), self.written()
+        rows = every[frame[ROW].to_numpy() - self.first_row] if self.numbered else every.head(frame.height)
         kept = [name for name in names if name in every.columns]
-        lazy = held.with_columns(rows[name].alias(GIVEN + name) for name in kept).lazy()
+        lazy = frame.with_columns(rows[name].alias(GIVEN + name) for name in kept).lazy()
         return replace(self, lazy=lazy, converted=frozenset(kept), written=None)
 
     def take_kinds(self, kinds: Mapping[str, str]) -> None:
@@ -133,8 +133,8 @@ class Table:
             return None
         own, rest = parted(self.path, words)
         for path in sorted(p for p in self.path.parent.iterdir() if p != self.path and extension(p) in KNOWN):
-            held, bare = parted(path, others or words)
-            if bare == rest and (not others or held - own):
+            markers, bare = parted(path, others or words)
+            if bare == rest and (not others or markers - own):
                 return path.name
         return None
 
@@ -185,12 +185,12 @@ class Table:
         """Return strings as numbers where the column holds numbers."""
         if not self.kinds:
             return raw
-        made = []
+        columns = []
         for column in raw:
             kind = self.kinds.get(column.name, "text")
             values = column if kind == "text" or column.dtype != pl.String else strings.parsed(column, kind)
             if kind == strings.SPOKEN:  # recognition tells which values state no confidence
-                made.append(values)
+                columns.append(values)
                 continue
             if values.null_count() > column.null_count():
                 column = strings.bare(column)
@@ -200,8 +200,8 @@ class Table:
                 row = int(numbers[index]) if numbers is not None else start + index
                 what = f"row {row}, `{column.name}` = {column[index]!r}: not a number."
                 raise self.error(what, "correct the value, or leave it empty")
-            made.append(values)
-        return pl.DataFrame(made)
+            columns.append(values)
+        return pl.DataFrame(columns)
 
 
 def some_rows(lazy: pl.LazyFrame, columns: Sequence[str], start: int, rows: int, of: int) -> pl.DataFrame:
@@ -289,12 +289,12 @@ def with_given(lazy: pl.LazyFrame, converted: Iterable[str]) -> pl.LazyFrame:
 def resample(table: Table, rows: int | None = None, first: pl.LazyFrame | None = None) -> None:
     """The sample and number of rows of what is left in the table; `rows` and the `first` of them where known."""
     if table.whole:
-        numbers, held = table.read([*table.columns, *(GIVEN + name for name in table.converted)])
-        table.sample, table.rows = held.select(table.columns), held.height
+        numbers, frame = table.read([*table.columns, *(GIVEN + name for name in table.converted)])
+        table.sample, table.rows = frame.select(table.columns), frame.height
         if table.numbered and table.rows:
             # memory is at hand: hand out slices of what has been converted already
             dense = bool(numbers[0] == table.first_row and (np.diff(numbers) == 1).all())
-            table.lazy = (held if dense else held.with_columns(pl.Series(ROW, numbers))).lazy()
+            table.lazy = (frame if dense else frame.with_columns(pl.Series(ROW, numbers))).lazy()
             table.numbered = not dense
     else:
         head = (table.lazy if first is None else first).head(SLICES * SLICE).collect()
@@ -357,10 +357,10 @@ class Passthrough:
         schemas = [table.lazy.collect_schema() for table in tables]
         types: dict[str, Any] = {}
         for name in (c for c in ((first.header if every else ()) or first.columns) if c not in unwanted):
-            held = [(table, schema) for table, schema in zip(tables, schemas, strict=True) if name in table.columns]
-            found = {schema[table.as_given(name)] for table, schema in held} - {pl.Null()}
-            text = any(table.kinds for table in tables) or len(found) != 1
-            types[name] = pl.String() if text else found.pop()
+            pairs = [(table, schema) for table, schema in zip(tables, schemas, strict=True) if name in table.columns]
+            kinds = {schema[table.as_given(name)] for table, schema in pairs} - {pl.Null()}
+            text = any(table.kinds for table in tables) or len(kinds) != 1
+            types[name] = pl.String() if text else kinds.pop()
         return types
 
     @classmethod
@@ -378,8 +378,8 @@ class Passthrough:
     def select(self, row_numbers: Any) -> pl.DataFrame:
         """Return these rows, in this order."""
         order = np.argsort(self.numbers, kind="stable")
-        found: pl.DataFrame = self.frame[order[np.searchsorted(self.numbers, row_numbers, sorter=order)]]
-        return found
+        frame: pl.DataFrame = self.frame[order[np.searchsorted(self.numbers, row_numbers, sorter=order)]]
+        return frame
 
 
 def _cast(table: Table, column: pl.Series, kind: Any) -> pl.Series:
@@ -387,9 +387,9 @@ def _cast(table: Table, column: pl.Series, kind: Any) -> pl.Series:
     if column.dtype == kind:
         return column
     with suppress(pl.exceptions.PolarsError):
-        made = column.cast(kind)
-        if made.cast(column.dtype).eq_missing(column).all():
-            return made
+        values = column.cast(kind)
+        if values.cast(column.dtype).eq_missing(column).all():
+            return values
     raise table.error(
         f"column `{column.name}` holds {column.dtype}, in the first file {kind}.", "give it one kind in all files"
     )

@@ -99,19 +99,19 @@ def _between_blanks(line: str) -> list[str]:
 def _records(text: str, delimiter: str, cut: bool) -> list[list[str]]:
     """Return the first records that are not blank; a value in quotes may go on in the next line."""
     if delimiter == " ":
-        found: Iterator[list[str]] = map(_between_blanks, text.split("\n"))
+        reader: Iterator[list[str]] = map(_between_blanks, text.split("\n"))
     else:
-        found = iter(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
-    held: list[list[str]] = []
+        reader = iter(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    records: list[list[str]] = []
     try:
-        for record in found:
+        for record in reader:
             if any(cell.strip(" \x1a") for cell in record):
-                held.append(record)
-            if len(held) > LINES + 1:
-                return held[:-1]
+                records.append(record)
+            if len(records) > LINES + 1:
+                return records[:-1]
     except csv.Error:  # a value that is longer than any in a table
         cut = True
-    return held[:-1] if cut and len(held) > 2 else held
+    return records[:-1] if cut and len(records) > 2 else records
 
 
 def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
@@ -211,8 +211,8 @@ def _words_of_classes(header: Sequence[str], labels: set[str | None]) -> set[str
     words = {word for word in MISSING if word and word != "\x1a"}
     ends = {before + word: word for before in ("_", ".", " ", ":", "-") for word in words}
     suffixes, bare_names = tuple(ends), [name.strip() for name in header]
-    found = {ends[end] for name in bare_names if name.endswith(suffixes) for end in suffixes if name.endswith(end)}
-    return found | (words & {*labels, *bare_names})
+    endings = {ends[end] for name in bare_names if name.endswith(suffixes) for end in suffixes if name.endswith(end)}
+    return endings | (words & {*labels, *bare_names})
 
 
 def _own_names(names: dict[str, str], raw: pl.DataFrame, whole: bool) -> tuple[dict[str, str], dict[str, str]]:
@@ -221,16 +221,16 @@ def _own_names(names: dict[str, str], raw: pl.DataFrame, whole: bool) -> tuple[d
     A copy of an earlier column is left out.
     """
     seen: dict[str, list[str]] = {}
-    made, same = {}, {}
+    distinct, same = {}, {}
     for column, name in names.items():
         earlier = seen.setdefault(name, [])
         if whole and any(raw[column].equals(raw[other]) for other in earlier):
             continue
-        made[column] = f"{name} ({len(earlier) + 1})" if earlier else name
+        distinct[column] = f"{name} ({len(earlier) + 1})" if earlier else name
         if earlier:
-            same[made[column]] = name
+            same[distinct[column]] = name
         earlier.append(column)
-    return made, same
+    return distinct, same
 
 
 _HEAD, _LONGEST_HEAD = 1 << 18, 1 << 24
@@ -277,7 +277,7 @@ def _delimiter(body: str, cut: bool, shown: str) -> str | None:
 
     Of several, the one that gives most columns of numbers, then the first: texts may hold the others.
     """
-    found: list[tuple[int, str]] = []
+    choices: list[tuple[int, str]] = []
     widths: dict[str, list[int]] = {}
     for delimiter in (*DELIMITERS, " "):
         records = _records(body, delimiter, cut)
@@ -287,9 +287,9 @@ def _delimiter(body: str, cut: bool, shown: str) -> str | None:
         agree = header and fields.count(most) >= AGREE * len(fields) - 1e-9
         if most >= 2 and (agree or _has_names_of_rows(records)):
             numbers = _columns_of_numbers([record for record in records[1:] if len(record) == most], delimiter)
-            found.append((-numbers, delimiter))
-    if found:
-        return min(found, key=lambda item: (item[0] if item[1] != " " else 0, (*DELIMITERS, " ").index(item[1])))[1]
+            choices.append((-numbers, delimiter))
+    if choices:
+        return min(choices, key=lambda item: (item[0] if item[1] != " " else 0, (*DELIMITERS, " ").index(item[1])))[1]
     for delimiter in DELIMITERS:  # nearly all records agree with the header: the others are named
         fields = widths[delimiter]
         width = fields[0]

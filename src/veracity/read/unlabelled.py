@@ -47,15 +47,15 @@ def options_of_forecasts(options: ReadOptions, match: Layout) -> ReadOptions | N
 def match(columns: Columns) -> Layout:
     """Return the columns of the forecasts. Names of outcomes among the others raise, unless the forecasts are given."""
     table, options = columns.table, columns.options
-    found = _forecasts(columns, tuple(canonical(name) for name in options.order))
-    others = [c for c in table.columns if found is None or c not in found.columns]
+    forecasts = _forecasts(columns, tuple(canonical(name) for name in options.order))
+    others = [c for c in table.columns if forecasts is None or c not in forecasts.columns]
     given = options.proba or options.positive_proba
-    if found is None or (not given and any(meaning.key_of(c) in meaning.OUTCOMES for c in others)):
+    if forecasts is None or (not given and any(meaning.key_of(c) in meaning.OUTCOMES for c in others)):
         raise NoForecasts(f"{table.name}: no rows of probabilities")
     return Layout(
-        ((columns.model, found.columns),),
-        found.classes,
-        layout="binary" if len(found.columns) == 1 else "wide",
+        ((columns.model, forecasts.columns),),
+        forecasts.classes,
+        layout="binary" if len(forecasts.columns) == 1 else "wide",
         scale=options.scale or "probability",
         unused=tuple(map(Unused, others)),
         labelled=False,
@@ -84,5 +84,5 @@ def _forecasts(columns: Columns, classes: tuple[str, ...]) -> ClassSet | None:
 
 def may_be_outcome(values: pl.Series, classes: Sequence[Any]) -> bool:
     """Whether most values are classes: one may be misspelt, or have no column."""
-    held = {canonical(str(value)) for value in values.drop_nulls().unique().to_list()}
-    return 2 * len(held & {str(c) for c in classes}) > len(held)
+    labels = {canonical(str(value)) for value in values.drop_nulls().unique().to_list()}
+    return 2 * len(labels & {str(c) for c in classes}) > len(labels)

@@ -142,4 +142,4 @@ class Papers(Section):
     def asked(self) -> tuple[str, CurveMeans] | None:
         """The paper that the preset names, with its readings."""
         known = {"N17": self.N17, "CQ": self.CQ}
-        return next(((name, found) for name, found in known.items() if found is not None), None)
+        return next(((name, paper) for name, paper in known.items() if paper is not None), None)

@@ -258,8 +258,8 @@ def assess(
     given = {name: value for name, value in columns.items() if value is not None}
     if isinstance(y_true, (Tally, Forecasts)):
         also = [] if y_proba is None else ["y_proba"]
-        said = [name for name in USUAL if of_preset[name] is not None]
-        return assessment(counted(y_true, plan, [*also, *given, *reading], said), started=started)
+        usual = [name for name in USUAL if of_preset[name] is not None]
+        return assessment(counted(y_true, plan, [*also, *given, *reading], usual), started=started)
     if y_proba is None:
         return _of_frame(y_true, plan, given, reading)
     for option in reading:
@@ -312,15 +312,15 @@ def assessment(
     """Return the assessment of a tally with its provenance; `started` is when the work began (perf_counter)."""
     if tally.sums.rows:
         _refuse_swapped_parts(tally)
-        held = [name for name, given in (("groups", tally.groups), ("classes", tally.measurable)) if given]
+        available = [name for name, given in (("groups", tally.groups), ("classes", tally.measurable)) if given]
         keyed = [] if tally.by_key is None else [tally.by_key.sums]
         times = min((len(sums) for sums in keyed if sums.kind == TIME), default=math.inf)
-        held += [sums.kind for sums in keyed]
+        available += [sums.kind for sums in keyed]
         dashes = "--" if tally.names.style == "file" else ""
-        tally.plan.require(held, dashes, times, dates=tally.names.dates, cases=tally.sums.rows)
+        tally.plan.require(available, dashes, times, dates=tally.names.dates, cases=tally.sums.rows)
         if tally.measurable:
             tally.plan.require_decisions(tally.classes, tally.sums.by_class[:, 0].tolist(), dashes)
-    made = Provenance(
+    source = Provenance(
         command=None,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         version=__version__,
@@ -331,7 +331,7 @@ def assessment(
         plan=tally.plan.options(),
         seconds=None if started is None else round(perf_counter() - started, 6),
     )
-    return Assessment(tally, model, replace(made, **(provenance or {})), library)
+    return Assessment(tally, model, replace(source, **(provenance or {})), library)
 
 
 def single_class(y_true: Any, y_proba: Any, labels: Any) -> Any:
@@ -349,21 +349,21 @@ def single_class(y_true: Any, y_proba: Any, labels: Any) -> Any:
     return names[0] if len(names) == 1 and seen == names and (np.asarray(y_proba) == 1.0).all() else None
 
 
-def counted(held: Tally | Forecasts, plan: Plan, given: list[str], said: list[str]) -> Tally:
-    """Return the tally of checked data; options without effect are refused, also usual ones that were `said`."""
-    kind = type(held).__name__
+def counted(cases: Tally | Forecasts, plan: Plan, given: list[str], explicit: list[str]) -> Tally:
+    """Return the tally of checked data; options without effect are refused, also usual ones that were `explicit`."""
+    kind = type(cases).__name__
     if given:
         raise TypeError(f"assess() got {', '.join(given)} with a {kind}, which holds all its data; give it to that")
-    if isinstance(held, Forecasts):
-        return Tally.of(held, plan=plan)
+    if isinstance(cases, Forecasts):
+        return Tally.of(cases, plan=plan)
     usual = Plan()
     for name, value in plan.options().items():
-        if value != getattr(held.plan, name) and (name in said or value != getattr(usual, name)):
+        if value != getattr(cases.plan, name) and (name in explicit or value != getattr(usual, name)):
             raise ValueError(
-                f"{name}: {value!r}, but the tally was counted with {getattr(held.plan, name)!r}\n"
+                f"{name}: {value!r}, but the tally was counted with {getattr(cases.plan, name)!r}\n"
                 "  leave the options out, or count again with them"
             )
-    return held
+    return cases
 
 
 def models_of(data: Any, options: dict[str, Any], caller: str = "assess") -> dict[str, Forecasts]:
@@ -383,8 +383,8 @@ def models_of(data: Any, options: dict[str, Any], caller: str = "assess") -> dic
 def _of_frame(data: Any, plan: Plan, given: dict[str, Any], options: dict[str, Any]) -> Assessment | Assessments:
     models = models_of(data, options | given)
     library = library_of(data)
-    found = {name: assessment(Tally.of(f, plan=plan), model=name, library=library) for name, f in models.items()}
-    return next(iter(found.values())) if len(found) == 1 else Assessments(found)
+    assessments = {name: assessment(Tally.of(f, plan=plan), model=name, library=library) for name, f in models.items()}
+    return next(iter(assessments.values())) if len(assessments) == 1 else Assessments(assessments)
 
 
 def _instead(option: str) -> str:

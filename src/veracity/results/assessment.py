@@ -83,12 +83,12 @@ class Assessment(Tabular):
         """Proper scores, accuracy and ranking."""
         if self._shared.nothing:
             nothing = of_results.OneClass() if self.n else of_results.Empty()
-            found = estimate.no_scores(self._state, self._shared.nothing)
-            return replace(found, findings=(*self._state.findings, nothing))
-        found = estimate.scores(self._state)
-        found = self._shared.bootstrap.of_scores(found) if self._shared.bootstrap else found
-        findings = estimate.findings(self._state, found, self._shared.profile.entries)
-        return self._shared.shown(replace(found, findings=findings))
+            scores = estimate.no_scores(self._state, self._shared.nothing)
+            return replace(scores, findings=(*self._state.findings, nothing))
+        scores = estimate.scores(self._state)
+        scores = self._shared.bootstrap.of_scores(scores) if self._shared.bootstrap else scores
+        findings = estimate.findings(self._state, scores, self._shared.profile.entries)
+        return self._shared.shown(replace(scores, findings=findings))
 
     @section
     def skill(self) -> records.Skill:
@@ -107,30 +107,30 @@ class Assessment(Tabular):
         """The three means of the probability given to the outcome."""
         if self._shared.nothing:
             return self._no_means
-        found, bootstrap = self._shared.profile.means(), self._shared.bootstrap
-        return self._shared.shown(found if bootstrap is None else bootstrap.of_means(found), "reported")
+        means, bootstrap = self._shared.profile.means(), self._shared.bootstrap
+        return self._shared.shown(means if bootstrap is None else bootstrap.of_means(means), "reported")
 
     @section
     def expected(self) -> records.ExpectedMeans:
         """The same means as the forecaster expects of itself, and its expected scores beside the observed ones."""
-        held = self._shared
-        means = self._no_means if held.nothing else held.shown(held.expected.means(), "expected")
-        scores = {key: self._expected_score(key) for key in (*RULES, *held.further)}
+        shared = self._shared
+        means = self._no_means if shared.nothing else shared.shown(shared.expected.means(), "expected")
+        scores = {key: self._expected_score(key) for key in (*RULES, *shared.further)}
         return records.ExpectedMeans(**means.readings(), findings=means.findings, scores=scores)
 
     @section
     def measured(self) -> records.Means:
         """The same means after recalibration: the refinement loss as a probability, (1 − r·RL)^(1/r)."""
-        held = self._shared
-        return held.shown_measured(held.measured.means()) if held.measured else held.no_measured_means
+        shared = self._shared
+        return shared.shown_measured(shared.measured.means()) if shared.measured else shared.no_measured_means
 
     @section
     def divergence(self) -> records.Means:
         """Reported ÷ measured."""
-        held = self._shared
-        if held.measured is None:
-            return held.no_measured_means
-        return held.shown_measured(held.measured.divergence(self.losses("log").CL))
+        shared = self._shared
+        if shared.measured is None:
+            return shared.no_measured_means
+        return shared.shown_measured(shared.measured.divergence(self.losses("log").CL))
 
     @section
     def papers(self) -> Papers:
@@ -157,8 +157,8 @@ class Assessment(Tabular):
     @section
     def spread_ratio(self) -> Reading:
         """Spread ratio of N17 and CQ: (decisiveness − robustness) measured ÷ reported."""
-        held = self._shared
-        return held.measured.spread_ratio() if held.measured else held.no_measured_means.decisiveness
+        shared = self._shared
+        return shared.measured.spread_ratio() if shared.measured else shared.no_measured_means.decisiveness
 
     @section
     def risk_profile(self) -> records.RiskProfile:
@@ -166,9 +166,9 @@ class Assessment(Tabular):
         if self._shared.nothing:
             none = (np.nan,) * len(R)
             return records.RiskProfile(tuple(R.tolist()), *(none for _ in range(11)))
-        held = self._shared
-        expected = None if held.unjudged else held.expected
-        return held.shown(estimate.risk_profile(expected, held.profile, held.measured, held.bootstrap))
+        shared = self._shared
+        expected = None if shared.unjudged else shared.expected
+        return shared.shown(estimate.risk_profile(expected, shared.profile, shared.measured, shared.bootstrap))
 
     @section
     def means_at(self) -> Mapping[str, MeansAt]:
@@ -220,12 +220,12 @@ class Assessment(Tabular):
     @section
     def _advised(self) -> Advice:
         """The advice with the map that it means."""
-        held, baseline = self._shared, self.baseline.log_loss
-        if held.unmapped or baseline is None:
-            return Advice(Fix("none", held.unmapped or None))
+        shared, baseline = self._shared, self.baseline.log_loss
+        if shared.unmapped or baseline is None:
+            return Advice(Fix("none", shared.unmapped or None))
         loss, share = float(self.scores.log_loss), self.verdict_detail.gain.high
         upper = None if share is None else share * loss  # the same end that the calibration loss has
-        return estimate.advice(self._state, self.verdict_detail, held.recalibration, loss, baseline, upper)
+        return estimate.advice(self._state, self.verdict_detail, shared.recalibration, loss, baseline, upper)
 
     @property
     def advised_map(self) -> Fitted | None:
@@ -253,10 +253,10 @@ class Assessment(Tabular):
         """Terms of the loss along r as shares of the baseline's loss."""
         if self._shared.unmapped:
             return records.DecomposedProfile(())
-        tally, found = self._state, self._shared.recalibration
-        rows = tally.rows if found is None else found.rows
+        tally, recalibration = self._state, self._shared.recalibration
+        rows = tally.rows if recalibration is None else recalibration.rows
         try:
-            return estimate.decomposed_profile(rows, found, map=tally.plan.map, prior=tally.frequencies)
+            return estimate.decomposed_profile(rows, recalibration, map=tally.plan.map, prior=tally.frequencies)
         except NoProbabilities:
             return records.DecomposedProfile(())
 
@@ -275,9 +275,9 @@ class Assessment(Tabular):
         """Predicted and observed frequency, slope and share of the miscalibration of each class."""
         if self._shared.unjudged:
             return {}
-        found, tally = self._shared.recalibration, self._state
+        recalibration, tally = self._shared.recalibration, self._state
         how: Any = {"level": tally.plan.level, "independent": tally.by_key is None}
-        how["gains"] = None if found is None else found.gains_by_class("log")
+        how["gains"] = None if recalibration is None else recalibration.gains_by_class("log")
         return estimate.per_class(tally.classwise, self.classes, **how)
 
     @section
@@ -334,9 +334,9 @@ class Assessment(Tabular):
     @section
     def findings(self) -> tuple[Finding, ...]:
         """What must be known, from all sections that can tell."""
-        found = [*self.scores.findings, *self.reported.findings, *self.measured.findings, *self.verdict_detail.findings]
-        found += [finding for losses in self._losses_by_rule.values() for finding in losses.findings]
-        return unique(found)
+        known = [*self.scores.findings, *self.reported.findings, *self.measured.findings, *self.verdict_detail.findings]
+        known += [finding for losses in self._losses_by_rule.values() for finding in losses.findings]
+        return unique(known)
 
     # -- any r ----------------------------------------------------------------------------------------------------
 
@@ -371,8 +371,8 @@ class Assessment(Tabular):
 
     def document(self) -> dict[str, Any]:
         """Return the JSON document as Python values, every section computed."""
-        held = {name: getattr(self, attribute) for name, attribute in SECTIONS.items()}
-        return {"schema": SCHEMA, **plain(held)}
+        sections = {name: getattr(self, attribute) for name, attribute in SECTIONS.items()}
+        return {"schema": SCHEMA, **plain(sections)}
 
     @classmethod
     def from_json(cls, text: str) -> Assessment:
@@ -386,11 +386,11 @@ class Assessment(Tabular):
         lacking = [name for name in SECTIONS if name not in document and name not in OPTIONAL]
         if lacking:
             raise ValueError(f"text: a document without {lacking[0]}; give all that to_json() returned")
-        made = cls(None)
+        read_back = cls(None)
         for name, kind in section_types().items():
             if name in document:
-                vars(made)[SECTIONS[name]] = build(kind, document[name], name)
-        return made
+                vars(read_back)[SECTIONS[name]] = build(kind, document[name], name)
+        return read_back
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Assessment):
@@ -439,10 +439,10 @@ class Assessment(Tabular):
         options: dict[str, Any] = {"map": plan.map, "level": plan.level, "score": score, "upper": upper}
         options["ideal"] = self._shared.ideal
         try:
-            found = estimate.losses(tally.rows, rule_of(key), self._shared.recalibration, **options)
+            losses = estimate.losses(tally.rows, rule_of(key), self._shared.recalibration, **options)
         except NoProbabilities as error:
-            found = estimate.no_losses(str(error), score)
-        return self._shared.shown(found)
+            losses = estimate.no_losses(str(error), score)
+        return self._shared.shown(losses)
 
     @property
     def _no_means(self) -> records.Means:

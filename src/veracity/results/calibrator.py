@@ -109,13 +109,13 @@ class Calibrator:
         """The assessment of mapped forecasts, each by a map that was chosen and fitted without its fold."""
         if self.source is None:
             raise AttributeError(FROM_JSON)
-        found = self.source._shared.recalibration
-        if found is None:
+        recalibration = self.source._shared.recalibration
+        if recalibration is None:
             raise ValueError("all cases belong together: none are left to judge a map that was fitted on the others")
-        rows, split, plan = found.rows, found.folds, self._plan
+        rows, split, plan = recalibration.rows, recalibration.folds, self._plan
         mapped, parts = np.empty((len(split.row), rows.k)), rows.take(split.row)
         for fold in split.used:
-            rest, here = others(found, fold), np.flatnonzero(split.fold == fold)
+            rest, here = others(recalibration, fold), np.flatnonzero(split.fold == fold)
             if self.fix is None:
                 fitted = fit_member(self.method, rest)
             else:
@@ -150,14 +150,14 @@ class Calibrator:
 
 def warnings(fitted: Fitted, tally: Tally) -> list[str]:
     """Return what to know about a map beside its parameters: few cases, and outcomes that it nearly rules out again."""
-    found = [few_for_a_map(tally.cases)] if fitted.needs_labels else []
+    texts = [few_for_a_map(tally.cases)] if fitted.needs_labels else []
     zero = np.flatnonzero(tally.rows.realised == 0.0) if tally.sums.zeros else ()
     if len(zero):
         rows = tally.rows.take(zero)
         given = calibrators.mapped_rows(fitted, rows)[np.arange(len(zero)), rows.observed]
         low = given * tally.cases < 1.0  # so that none was to be expected
-        found.append(nearly_ruled_out(int(rows.copies[low].sum()), float(given.max(where=low, initial=0.0))))
-    return [text for text in found if text]
+        texts.append(nearly_ruled_out(int(rows.copies[low].sum()), float(given.max(where=low, initial=0.0))))
+    return [text for text in texts if text]
 
 
 def calibrate(
@@ -240,10 +240,10 @@ def named(method: str, tally: Tally) -> Fitted:
     """Return the map of that name, or "best", fitted in full."""
     if method != BEST:
         return calibrators.fit(method, tally.rows)
-    found = best_map(tally.rows, clusters=tally.dependent(tally.rows), time=tally.rows.time)
-    if found is None:
+    best = best_map(tally.rows, clusters=tally.dependent(tally.rows), time=tally.rows.time)
+    if best is None:
         raise ValueError("no map lowers the log loss of rows it was not fitted on; nothing was fitted")
-    return found
+    return best
 
 
 def _advised(a: Assessment) -> Fitted:

@@ -99,8 +99,8 @@ class Outcome:
     @property
     def found(self) -> str:
         """The value that was found, with the reason where there is one."""
-        held = self.value if isinstance(self.value, str) else number(self.value, 4)
-        return f"{held} ({self.reason})" if self.reason else held
+        shown = self.value if isinstance(self.value, str) else number(self.value, 4)
+        return f"{shown} ({self.reason})" if self.reason else shown
 
     def __str__(self) -> str:
         where = f"{self.model}: " if self.model and not self.requirement.path.startswith(f"{self.model}:") else ""
@@ -155,9 +155,9 @@ def _model_of(path: str, models: Mapping[str | None, Any]) -> tuple[str | None, 
 
 
 def _outcome(requirement: Requirement, model: str | None, document: Mapping[str, Any], path: str) -> Outcome:
-    found = lookup(document, path)
-    reason = str(found.get("reason") or "") if isinstance(found, Mapping) else ""
-    value = found.get("value") if isinstance(found, Mapping) else found
+    entry = lookup(document, path)
+    reason = str(entry.get("reason") or "") if isinstance(entry, Mapping) else ""
+    value = entry.get("value") if isinstance(entry, Mapping) else entry
     if isinstance(requirement.limit, str):
         return Outcome(requirement, model, str(value), COMPARISONS[requirement.sign](str(value), requirement.limit))
     if value is None or isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
@@ -175,39 +175,39 @@ def lookup(document: Mapping[str, Any], path: str) -> Any:
     if path in ("decisiveness", "geometric_accuracy", "robustness"):
         paths = ", ".join(f"{section}.{path}" for section in ("reported", "expected", "measured"))
         raise ValueError(f"`{path}` is several things here: {paths}. Name one.")
-    found = _walk(document, path)
-    if found is _MISSING or (isinstance(found, (Mapping, list)) and not _is_reading(found)):
+    entry = _walk(document, path)
+    if entry is _MISSING or (isinstance(entry, (Mapping, list)) and not _is_reading(entry)):
         raise ValueError(f"--require: no number `{path}` in the document{_near(path, list(numbers(document)))}")
-    return found
+    return entry
 
 
 _MISSING = object()
 
 
-def _walk(held: Any, path: str) -> Any:
+def _walk(node: Any, path: str) -> Any:
     if not path:
-        return held
-    for key in range(len(held)) if isinstance(held, list) else held if isinstance(held, Mapping) else ():
+        return node
+    for key in range(len(node)) if isinstance(node, list) else node if isinstance(node, Mapping) else ():
         if path == str(key) or path.startswith(f"{key}."):
-            found = _walk(held[key], path[len(str(key)) + 1 :])
-            if found is not _MISSING:
-                return found
+            entry = _walk(node[key], path[len(str(key)) + 1 :])
+            if entry is not _MISSING:
+                return entry
     return _MISSING
 
 
-def _is_reading(held: Any) -> bool:
-    return isinstance(held, Mapping) and "value" in held
+def _is_reading(node: Any) -> bool:
+    return isinstance(node, Mapping) and "value" in node
 
 
-def numbers(held: Any, path: str = "") -> Iterator[str]:
+def numbers(node: Any, path: str = "") -> Iterator[str]:
     """Yield the names of all numbers and readings in a document."""
-    if _is_reading(held):
+    if _is_reading(node):
         yield path
-        held = {name: x for name, x in held.items() if name != "value"}
-    if isinstance(held, Mapping):
-        for key, value in held.items():
+        node = {name: x for name, x in node.items() if name != "value"}
+    if isinstance(node, Mapping):
+        for key, value in node.items():
             yield from numbers(value, f"{path}.{key}" if path else str(key))
-    elif isinstance(held, (int, float)) and not isinstance(held, bool):
+    elif isinstance(node, (int, float)) and not isinstance(node, bool):
         yield path
 
 
@@ -229,7 +229,7 @@ def _near(name: str, names: list[str]) -> str:
     usual, dot, end = name.lower().partition(".")
     meant = [f"{one}{dot}{end}" for one in COMMON.get(usual, ())]
     known = [one for one in (*meant, name) if one in names]
-    by_end = [held for held in names if held == name or held.rpartition(".")[2] == name.rpartition(".")[2]]
+    by_end = [full for full in names if full == name or full.rpartition(".")[2] == name.rpartition(".")[2]]
     near = known or get_close_matches(name, names, n=3, cutoff=0.5) or by_end[:3]
     asked = " or ".join(f"`{one}`" for one in near)
     return f"; did you mean {asked}?" if near else f"; there are {', '.join(names[:8])}"
@@ -288,8 +288,8 @@ class NotWorse:
 
 
 def _shown(d: PairDifference) -> str:
-    held = Reading(d.value, d.low, d.high)
-    return f"{'+' if d.value > 0.0 else ''}{number(held)} ({interval(held)}) from the baseline"
+    reading = Reading(d.value, d.low, d.high)
+    return f"{'+' if d.value > 0.0 else ''}{number(reading)} ({interval(reading)}) from the baseline"
 
 
 def parse(text: str) -> Requirement | NotWorse:
@@ -304,18 +304,18 @@ def from_file(path: str) -> tuple[list[str], str | None]:
     against = "baseline.csv"
     """
     try:
-        held = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise ValueError(f"--requirements {path}: no TOML ({problem})") from None
-    unknown = [key for key in held if key not in KEYS]
+    unknown = [key for key in table if key not in KEYS]
     if unknown:
         raise ValueError(f"--requirements {path}: no key `{unknown[0]}`; there are {', '.join(KEYS)}")
-    lines = held.get("require", [])
+    lines = table.get("require", [])
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines) or not lines:
         raise ValueError(
             f'--requirements {path}: `require` must be a list of texts\n  require = ["scores.log_loss<=0.4"]'
         )
-    against = held.get("against")
+    against = table.get("against")
     if against is not None and not isinstance(against, str):
         raise ValueError(f"--requirements {path}: `against` must be the name of a file")
     return lines, None if against is None else str(Path(path).parent / against)

@@ -108,7 +108,7 @@ def compare(
         named = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
         named |= {"group": groups, "cluster": clusters, "time": time}
         given = {name: value for name, value in named.items() if value is not None}
-        held = models_of(y_true, reading | given, "compare")
+        forecasts = models_of(y_true, reading | given, "compare")
     else:
         if reading:
             raise TypeError(f"compare() of arrays has no option {next(iter(reading))!r}")
@@ -121,11 +121,11 @@ def compare(
             "pos_label": pos_label,
         }
         shared |= {"groups": _columns(groups), "clusters": clusters, "time": time}
-        held = {str(name): check(prepare(y_true, p, **shared)) for name, p in y_proba.items()}
-    first = next(iter(held.values()), None)
+        forecasts = {str(name): check(prepare(y_true, p, **shared)) for name, p in y_proba.items()}
+    first = next(iter(forecasts.values()), None)
     by = {CLUSTER: first is not None and first.clusters is not None, TIME: first is not None and first.time is not None}
     kind = next((kind for kind, given in by.items() if given), None)
-    return compared(held, plan, Dependence(kind, plan.lags, plan.horizon), reference=reference, started=started)
+    return compared(forecasts, plan, Dependence(kind, plan.lags, plan.horizon), reference=reference, started=started)
 
 
 def compared_tallies(
@@ -140,10 +140,10 @@ def compared_tallies(
     models = same_cases(tallies)
     first = next(iter(models.values()))
     kind = CLUSTER if first.clusters is not None else TIME if first.time is not None else None
-    made = compared(models, own, Dependence(kind, own.lags, own.horizon, kind or "", dashes), **how)
-    assert made.pairs is not None
-    made.pairs.extremes = None
-    return replace(made, paired_by="id")
+    comparison = compared(models, own, Dependence(kind, own.lags, own.horizon, kind or "", dashes), **how)
+    assert comparison.pairs is not None
+    comparison.pairs.extremes = None
+    return replace(comparison, paired_by="id")
 
 
 @one_blas_thread
@@ -173,8 +173,8 @@ def compared(
     pairs.take([replace(f, model=name, case=_keys(f)) for name, f in models.items()])
     pairs.settle()
     pairs.require_equal_weights()
-    made = {name: assessment(Tally.of(f, plan=plan), model=name, started=started) for name, f in models.items()}
-    return comparison(made, pairs, dependence, reference=reference)
+    assessments = {name: assessment(Tally.of(f, plan=plan), model=name, started=started) for name, f in models.items()}
+    return comparison(assessments, pairs, dependence, reference=reference)
 
 
 def comparison(

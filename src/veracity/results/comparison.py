@@ -154,8 +154,8 @@ class Comparison(Presented):
                 known = ", ".join(list(self.models)[:8])
                 raise ValueError(f"dominance: {name!r} is not another model; there are {known}\n  name two of them")
         if self.pairs is None:
-            held = {(d.a, d.b): d for d in self.record.dominance if event is None or str(event) == d.event}
-            return self._stored(held, (a, b))
+            stored = {(d.a, d.b): d for d in self.record.dominance if event is None or str(event) == d.event}
+            return self._stored(stored, (a, b))
         if not self._measurable:
             raise ValueError(f"dominance: {NOT_MEASURABLE}\n  give the forecasts of all classes")
         classes = [canonical(c) for c in self.models[a].classes]
@@ -206,9 +206,9 @@ class Comparison(Presented):
                 raise ValueError(f"text: without {part}")
         models = {name: Assessment.from_document(one) for name, one in document["models"].items()}
         record = build(ComparisonRecord, document["comparison"], "comparison")
-        made = cls(models, None, record.paired_by, record.reference)
-        vars(made)["record"] = record
-        return made
+        read_back = cls(models, None, record.paired_by, record.reference)
+        vars(read_back)["record"] = record
+        return read_back
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Comparison):
@@ -222,11 +222,11 @@ class Comparison(Presented):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the differences as a flat table: name, a, b, value, low, high, z, p, p_adjusted, reason."""
-        held = {f"differences.{name}": found for name, found in self.record.differences.items()}
-        held |= {f"components.{name}": found for name, found in self.record.components.items()}
+        sections = {f"differences.{name}": pairs for name, pairs in self.record.differences.items()}
+        sections |= {f"components.{name}": pairs for name, pairs in self.record.components.items()}
         for column, levels in self.record.groups.items():
-            held |= {f"groups.{column}.{level}": found for level, found in levels.items()}
-        return [{"name": name, "reason": None, **plain(d)} for name, found in held.items() for d in found]
+            sections |= {f"groups.{column}.{level}": pairs for level, pairs in levels.items()}
+        return [{"name": name, "reason": None, **plain(d)} for name, pairs in sections.items() for d in pairs]
 
     def plot(self, name: str | None = "differences", **options: Any) -> ChartType:
         """Return a picture by name, an Altair chart."""
@@ -266,10 +266,10 @@ class Comparison(Presented):
         return self._scorer.measurable
 
     @staticmethod
-    def _stored(held: Mapping[Any, Held], name: Any) -> Held:
-        if name not in held:
+    def _stored(stored: Mapping[Any, Held], name: Any) -> Held:
+        if name not in stored:
             raise AttributeError(FROM_JSON)
-        return held[name]
+        return stored[name]
 
     def _differences(
         self, moments: Moments, score: int, reason: str = "", short: list[tuple[float, float]] | None = None
@@ -296,10 +296,10 @@ class Comparison(Presented):
 
     def _stacked(self, values: Mapping[str, Any]) -> Moments:
         """Return the sums of values (rows, columns) of the sampled cases."""
-        held = [CaseScores.of(f, values[name], self._by(f)) for name, f in self._samples.items()]
-        first = held[0]
+        case_scores = [CaseScores.of(f, values[name], self._by(f)) for name, f in self._samples.items()]
+        first = case_scores[0]
         by = None if first.by is None or self.dependence.kind is None else (self.dependence.kind, first.by)
-        return Moments.of(np.stack([one.scores.T for one in held], axis=1), first.cases, first.weight, by)
+        return Moments.of(np.stack([one.scores.T for one in case_scores], axis=1), first.cases, first.weight, by)
 
     def _by(self, f: Forecasts) -> Any:
         return f.clusters if self.dependence.kind == CLUSTER else f.time
@@ -312,13 +312,13 @@ class Comparison(Presented):
         reasons = dict.fromkeys(COMPONENTS, "")
         values = {}
         for name, f in self._samples.items():
-            found = components(f, self.models[name]._shared.recalibration, rule_of(key))
+            parts = components(f, self.models[name]._shared.recalibration, rule_of(key))
             columns = []
             for part in COMPONENTS:
-                held = found[part]
-                if isinstance(held, str):
-                    reasons[part] = reasons[part] or f"{name}: {held}"
-                columns.append(np.zeros(len(f)) if isinstance(held, str) else held)
+                scores = parts[part]
+                if isinstance(scores, str):
+                    reasons[part] = reasons[part] or f"{name}: {scores}"
+                columns.append(np.zeros(len(f)) if isinstance(scores, str) else scores)
             values[name] = np.column_stack(columns)
         return self._stacked(values), reasons
 
@@ -330,28 +330,28 @@ class Comparison(Presented):
     @section
     def _groups(self) -> dict[str, dict[str, Differences]]:
         """Differences of each level; without tests where a level has too few clusters or times."""
-        found: dict[str, dict[str, Differences]] = {}
+        by_column: dict[str, dict[str, Differences]] = {}
         score = self._scorer.names.index(self._group_rule)
         for column, levels in self._pairs.groups.items():
-            found[column] = {}
+            by_column[column] = {}
             for level, moments in sorted(levels.items()):
                 few = moments.keyed is not None and len(moments.keyed) < estimates.FEWEST_CLUSTERS
                 reason = f"{len(moments.keyed)} clusters or times: too few" if few and moments.keyed is not None else ""
-                found[column][level] = self._differences(moments, score, reason)
-        return found
+                by_column[column][level] = self._differences(moments, score, reason)
+        return by_column
 
     @section
     def _findings(self) -> tuple[Finding, ...]:
         moments = self._moments
         u = None if moments.keyed is None else estimates.influences(moments, 0)
-        found = [*estimates.findings_of_time(moments.keyed, self.dependence, u)]
+        findings = [*estimates.findings_of_time(moments.keyed, self.dependence, u)]
         if all(a.tally is not None and a.tally.picks_only for a in self.models.values()):
-            found.append(of_results.OwnPicks())
+            findings.append(of_results.OwnPicks())
         sample = self._pairs.samples[self._names[0]]
         if not sample.complete and self._measurable:
             n = len(np.unique(np.asarray(next(iter(self._samples.values())).case)))
-            found.append(of_results.SampledComponents(n, moments.cases))
-        return tuple(found)
+            findings.append(of_results.SampledComponents(n, moments.cases))
+        return tuple(findings)
 
 
 def _key(rule: str | float) -> str:

@@ -38,7 +38,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Finding):
         return _plain_finding(value)
     if isinstance(value, Section):
-        return {name: plain(held) for name, held in value.stated()}
+        return {name: plain(entry) for name, entry in value.stated()}
     if isinstance(value, Mapping):
         return {str(key): plain(value[key]) for key in value}
     if isinstance(value, np.ndarray):
@@ -50,15 +50,15 @@ def plain(value: Any) -> Any:
 
 def _plain_finding(finding: Finding) -> dict[str, Any]:
     files = [row.file for row in finding.rows if isinstance(row, Row)]
-    held = {name: getattr(finding, name) for name in ("code", "severity", "message", "count")}
-    held |= {"rows": [int(row) for row in finding.rows]} | ({"files": files} if files else {})
-    return held | {"fields": plain(finding.own_fields)}
+    fields = {name: getattr(finding, name) for name in ("code", "severity", "message", "count")}
+    fields |= {"rows": [int(row) for row in finding.rows]} | ({"files": files} if files else {})
+    return fields | {"fields": plain(finding.own_fields)}
 
 
 def encode(document: Any, indent: int | None = None) -> str:
     """Return JSON text; infinities and NaN become the words "inf", "-inf", "nan"."""
     text = json.dumps(_words(document), ensure_ascii=False, allow_nan=False, indent=indent)
-    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _words(value: Any) -> Any:
@@ -90,8 +90,8 @@ def expect_schema(document: Any, wanted: str, what: str) -> None:
     if isinstance(schema, str) and schema.rpartition("/")[0] == kind:
         models = document.get("models")
         one = next(iter(models.values()), {}) if isinstance(models, dict) else document
-        made = one.get("provenance") if isinstance(one, dict) else None
-        version = made.get("version") if isinstance(made, dict) else None
+        source = one.get("provenance") if isinstance(one, dict) else None
+        version = source.get("version") if isinstance(source, dict) else None
         writer = f"written by veracity {version}" if version else "written by another version"
         raise ValueError(f"text: this document is schema {schema}, {writer}; make it again")
     raise ValueError(f"text: schema {schema!r} is not {wanted!r}; give the document of {what}")
@@ -125,8 +125,8 @@ def readings(section: Any, path: str) -> Iterator[dict[str, Any]]:
     if isinstance(section, Reading):
         yield {"name": path, "reason": None, **section.to_dict()}
     elif isinstance(section, (Section, Mapping)):
-        for key, held in section.stated() if isinstance(section, Section) else section.items():
-            yield from readings(held, f"{path}.{key}")
+        for key, entry in section.stated() if isinstance(section, Section) else section.items():
+            yield from readings(entry, f"{path}.{key}")
 
 
 def without_intervals(section: Shown, reason: str = NO_CASES) -> Shown:
@@ -140,7 +140,7 @@ def without_intervals(section: Shown, reason: str = NO_CASES) -> Shown:
             changed |= {name: None for name in changed if name.endswith(("_low", "_high"))}
         stripped = replace(section, **changed)
     elif isinstance(section, Mapping):
-        stripped = {name: without_intervals(held, reason) for name, held in section.items()}
+        stripped = {name: without_intervals(entry, reason) for name, entry in section.items()}
     return stripped  # type: ignore[no-any-return]
 
 
@@ -227,8 +227,8 @@ def _finding(value: Any, where: str) -> Finding:
     try:
         rows, files = build(tuple[int, ...], value["rows"], f"{where}.rows"), value.get("files")
         placed = tuple(rows) if files is None else tuple(map(Row, rows, files))
-        made: Finding = _record(kind_of(value["code"]), {"count": value["count"], **value["fields"]}, where)
-        return replace(made, rows=placed)
+        finding: Finding = _record(kind_of(value["code"]), {"count": value["count"], **value["fields"]}, where)
+        return replace(finding, rows=placed)
     except (LookupError, TypeError) as problem:
         raise ValueError(f"{where}: no finding ({type(problem).__name__} {problem})") from None
 
@@ -239,10 +239,10 @@ def _record(kind: type, value: dict[str, Any], where: str) -> Any:
     unknown = [name for name in value if name not in known]
     if lacking or (unknown and kind is not Scores):
         raise ValueError(f"{where}: {'without ' + lacking[0] if lacking else 'has no ' + unknown[0]}")
-    made = {name: build(known[name], item, f"{where}.{name}") for name, item in value.items() if name in known}
+    arguments = {name: build(known[name], item, f"{where}.{name}") for name, item in value.items() if name in known}
     if unknown:
-        made["others"] = {name: _reading(value[name], f"{where}.{name}") for name in unknown}
-    return kind(**made)
+        arguments["others"] = {name: _reading(value[name], f"{where}.{name}") for name in unknown}
+    return kind(**arguments)
 
 
 def is_required(f: Any) -> bool:

@@ -34,8 +34,8 @@ def frame(forecasts: Forecasts, rows: Array, numbered: Sequence[str]) -> pl.Data
     columns += [] if forecasts.outcomes is None else [pl.Series("label", names[forecasts.outcomes])]
     columns += [pl.Series(f"p_{name}", rows[:, j]) for j, name in enumerate(forecasts.classes)]
     for name in numbered:
-        held = getattr(forecasts, f"{name}s")
-        columns.append(pl.Series(name, np.ones(len(rows)) if held is None else held, NUMBERED[name], strict=False))
+        column = getattr(forecasts, f"{name}s")
+        columns.append(pl.Series(name, np.ones(len(rows)) if column is None else column, NUMBERED[name], strict=False))
     return pl.DataFrame(columns)
 
 
@@ -78,19 +78,19 @@ class Mapped:
         if self.source.in_place:
             return self._schema_in_place()
         layout = self.source.layout
-        made: dict[str, Any] = dict.fromkeys(["event"] * layout.stacked + ["label"] * layout.labelled, pl.String)
-        made |= dict.fromkeys([f"p_{name}" for name in self.classes], pl.Float64)
-        made |= {name: NUMBERED[name] for name in self.numbered}
-        return {name: kind for name, kind in self.passthrough.items() if name not in made} | made
+        mapped: dict[str, Any] = dict.fromkeys(["event"] * layout.stacked + ["label"] * layout.labelled, pl.String)
+        mapped |= dict.fromkeys([f"p_{name}" for name in self.classes], pl.Float64)
+        mapped |= {name: NUMBERED[name] for name in self.numbered}
+        return {name: kind for name, kind in self.passthrough.items() if name not in mapped} | mapped
 
     def _schema_in_place(self) -> dict[str, Any]:
-        made: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         for name, kind in self.passthrough.items():
             if name in self.copied:
-                made[name] = kind
+                columns[name] = kind
             if name in self.source.layout.forecasts:
-                made[name + self.suffix] = pl.String if self._signed(name) else pl.Float64
-        return made
+                columns[name + self.suffix] = pl.String if self._signed(name) else pl.Float64
+        return columns
 
     @cached_property
     def copied(self) -> dict[str, Any]:
@@ -110,10 +110,10 @@ class Mapped:
             stated(rows[first, j], scale, len(columns), signed=self._signed(name)).alias(name + self.suffix)
             for j, name in enumerate(columns, 1 if len(columns) < rows.shape[1] else 0)
         ]
-        made = pl.DataFrame(mapped)  # a frame without columns has no rows to put them beside
+        beside = pl.DataFrame(mapped)  # a frame without columns has no rows to put them beside
         if others is not None and self.copied:
-            made = others.select(numbers).with_columns(mapped)
-        return made.select(list(self.schema))
+            beside = others.select(numbers).with_columns(mapped)
+        return beside.select(list(self.schema))
 
     def frames(self, part: Part) -> Iterator[pl.DataFrame]:
         """Yield the mapped rows of a part; none if it is unreadable and such parts are skipped."""
@@ -126,11 +126,11 @@ class Mapped:
                     yield self._in_place(batch.passthrough, forecasts, rows)
                     continue
                 forecasts = forecasts if self.source.layout.labelled else replace(forecasts, outcomes=None)
-                made = frame(forecasts, rows, self.numbered)
+                mapped = frame(forecasts, rows, self.numbered)
                 if batch.passthrough is not None:  # a column with the name of a mapped one gives way
-                    others = batch.passthrough.select(forecasts.numbers).drop(made.columns, strict=False)
-                    made = pl.concat([others, made], how="horizontal")
-                yield made
+                    others = batch.passthrough.select(forecasts.numbers).drop(mapped.columns, strict=False)
+                    mapped = pl.concat([others, mapped], how="horizontal")
+                yield mapped
 
     def _readable(self, part: Part) -> bool:
         try:
@@ -149,9 +149,9 @@ class Mapped:
         def frames(*_: Any) -> Iterator[pl.DataFrame]:
             nonlocal rows
             for number, part in enumerate(parts, 1):
-                for made in self.frames(part):
-                    rows += made.height
-                    yield made
+                for mapped in self.frames(part):
+                    rows += mapped.height
+                    yield mapped
                     if seen is not None:
                         seen(rows, number / len(parts))
 

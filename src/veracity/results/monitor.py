@@ -144,11 +144,11 @@ def monitor(
     True
     """
     given: dict[str, Any] = {"counts": counts, "labels": labels, "pos_label": pos_label, "time": time}
-    held = {name: value for name, value in given.items() if value is not None}
+    options = {name: value for name, value in given.items() if value is not None}
     if isinstance(y_true, Forecasts):
         forecasts = y_true
     elif y_proba is None:
-        renamed = {{"counts": "count"}.get(name, name): value for name, value in held.items()}
+        renamed = {{"counts": "count"}.get(name, name): value for name, value in options.items()}
         models = models_of(y_true, reading | renamed, "monitor")
         if len(models) > 1:
             raise ValueError(f"monitor: {len(models)} models ({', '.join(models)}); give the columns of one")
@@ -156,7 +156,7 @@ def monitor(
     else:
         for option in reading:
             raise TypeError(f"monitor() of arrays has no option {option!r}")
-        forecasts = check(prepare(y_true, y_proba, **held))
+        forecasts = check(prepare(y_true, y_proba, **options))
     return monitored(forecasts, reference, window=str(window), updates=updates, state=state)
 
 
@@ -231,8 +231,8 @@ def reference_of(reference: Any, classes: Sequence[str], updates: str = DAY, das
     digest = hashlib.sha256(b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)).hexdigest()
     few = updates == WEEK and len(days) < FEWEST_DAYS
     apart = days_of_reference(reference, classes, DAY, dashes) if few else None
-    found = replace(fitted(days, apart), digest=digest)
-    return replace(found, delays=expected_delays(found, days, updates))
+    fitted_reference = replace(fitted(days, apart), digest=digest)
+    return replace(fitted_reference, delays=expected_delays(fitted_reference, days, updates))
 
 
 def days_of_reference(reference: Any, classes: Sequence[str], updates: str = DAY, dashes: str = "") -> Days:

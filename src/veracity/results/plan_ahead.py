@@ -31,5 +31,5 @@ def plan_ahead(
     baseline: float, what: str, size: float, *, auc: float = 0.75, power: float = 0.8, per_update: int = 100
 ) -> PlanAhead:
     """Return how many cases are needed to see an error of forecasts with this base rate and AUC."""
-    found = needed(source(baseline, auc), what, size, power, per_update)
-    return PlanAhead(PlanRecord(baseline, auc, what, size, power, found))
+    sizes = needed(source(baseline, auc), what, size, power, per_update)
+    return PlanAhead(PlanRecord(baseline, auc, what, size, power, sizes))

@@ -48,19 +48,19 @@ def section_types() -> dict[str, Any]:
 def schema() -> dict[str, Any]:
     """Return the JSON schema of the document, from the types of its sections."""
     kinds = section_types()
-    held = {name: schema_of(kind) for name, kind in kinds.items()}
-    whole = _document(SCHEMA, "An assessment of probabilistic forecasts", held, definitions(list(kinds.values())))
+    sections = {name: schema_of(kind) for name, kind in kinds.items()}
+    whole = _document(SCHEMA, "An assessment of probabilistic forecasts", sections, definitions(list(kinds.values())))
     return whole | {"required": [name for name in whole["required"] if name not in OPTIONAL]}
 
 
-def _document(name: str, title: str, held: dict[str, Any], defined: dict[str, Any]) -> dict[str, Any]:
+def _document(name: str, title: str, properties: dict[str, Any], defined: dict[str, Any]) -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": name,
         "title": title,
         "type": "object",
-        "properties": {"schema": {"const": name}, **held},
-        "required": ["schema", *held],
+        "properties": {"schema": {"const": name}, **properties},
+        "required": ["schema", *properties],
         "additionalProperties": False,
         "$defs": defined,
     }
@@ -88,8 +88,8 @@ def record_document_schema(name: str, title: str, key: str, record: type) -> dic
     own["required"].append("findings")
     text = {"type": "string"}
     optional = {"anyOf": [text, {"type": "null"}]}
-    held = {"model": optional, key: own, "version": text}
-    return _document(name, title, held, definitions([record]))
+    properties = {"model": optional, key: own, "version": text}
+    return _document(name, title, properties, definitions([record]))
 
 
 def monitor_schema() -> dict[str, Any]:
@@ -144,13 +144,13 @@ def record_schema(kind: type) -> dict[str, Any]:
 
 def definitions(kinds: list[Any]) -> dict[str, Any]:
     """Return the schemas of all records that these types lead to."""
-    found: dict[str, Any] = {}
+    schemas: dict[str, Any] = {}
 
     def visit(kind: Any) -> None:
         for option in get_args(kind):
             visit(option)
-        if isinstance(kind, type) and issubclass(kind, Section) and kind.__name__ not in found:
-            found[kind.__name__] = record_schema(kind)
+        if isinstance(kind, type) and issubclass(kind, Section) and kind.__name__ not in schemas:
+            schemas[kind.__name__] = record_schema(kind)
             for f in document_fields(kind):
                 visit(hints(kind)[f.name])
 
@@ -158,8 +158,8 @@ def definitions(kinds: list[Any]) -> dict[str, Any]:
         visit(kind)
     limit = {"anyOf": [NUMBER, {"type": "null"}]}
     text = {"type": "string"}
-    found["number"] = {"anyOf": [{"type": "number"}, {"enum": list(WORDS)}]}
-    found["reading"] = {
+    schemas["number"] = {"anyOf": [{"type": "number"}, {"enum": list(WORDS)}]}
+    schemas["reading"] = {
         "type": "object",
         "description": "A number with its interval; value null: not identifiable, with the reason.",
         "properties": {
@@ -174,7 +174,7 @@ def definitions(kinds: list[Any]) -> dict[str, Any]:
         "then": {"required": ["reason"]},
         "additionalProperties": False,
     }
-    found["finding"] = {
+    schemas["finding"] = {
         "type": "object",
         "properties": {
             "code": text,
@@ -188,4 +188,4 @@ def definitions(kinds: list[Any]) -> dict[str, Any]:
         "required": ["code", "severity", "message", "count", "rows", "fields"],
         "additionalProperties": False,
     }
-    return dict(sorted(found.items()))
+    return dict(sorted(schemas.items()))

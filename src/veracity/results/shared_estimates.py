@@ -54,8 +54,8 @@ class Shared:
     @classmethod
     def of(cls, tally: Tally) -> Shared:
         """Return the estimates of a tally whose rows may repeat."""
-        found = estimate.repeated_rows(tally)
-        return cls(estimate.forecasts_as_clusters(tally) if found is not None and found.tied else tally, found)
+        copies = estimate.repeated_rows(tally)
+        return cls(estimate.forecasts_as_clusters(tally) if copies is not None and copies.tied else tally, copies)
 
     @property
     def repeating(self) -> Reason | None:
@@ -91,10 +91,10 @@ class Shared:
     @section
     def verdict(self) -> Verdict:
         """The calibration verdict, with what must be known about rows that seem to repeat."""
-        found = estimate.verdict(self.tally, self.recalibration, untested=self.repeating)
+        verdict = estimate.verdict(self.tally, self.recalibration, untested=self.repeating)
         if self.repetition is None:
-            return found
-        return replace(found, findings=(*found.findings, finding(self.repetition, self.cluster_option)))
+            return verdict
+        return replace(verdict, findings=(*verdict.findings, finding(self.repetition, self.cluster_option)))
 
     def group(self, levels: Mapping[str, Tally]) -> Group:
         """Return the readings of each level of a group."""
@@ -102,9 +102,9 @@ class Shared:
 
     def level(self, groups: Mapping[str, Mapping[str, Tally]], column: str, name: str) -> Level:
         """Return all readings of one level of a group."""
-        for what, held in ((column, groups), (name, groups.get(column, {}))):
-            if what not in held:
-                raise KeyError(f"no {what!r}; there are {', '.join(sorted(held)[:10]) or 'no groups'}")
+        for what, names in ((column, groups), (name, groups.get(column, {}))):
+            if what not in names:
+                raise KeyError(f"no {what!r}; there are {', '.join(sorted(names)[:10]) or 'no groups'}")
         levels = self._as_clusters(groups[column])
         return estimate.whole_level(levels, name, self.recalibration, self.measured, self.repeating)
 
@@ -171,9 +171,9 @@ class Shared:
 
     def by_curve(self, curve: str, per_class: bool, neighbours: int | None) -> CurveReadings:
         """Return the measured means by another curve, of all classes together or of each by itself."""
-        found = estimate.Sources(self.tally, curve, per_class, neighbours)
-        values = {name: dict(zip(AT, means.tolist(), strict=True)) for name, means in found.means.items()}
-        overall = dict(zip(AT, found.overall.tolist(), strict=True))
+        sources = estimate.Sources(self.tally, curve, per_class, neighbours)
+        values = {name: dict(zip(AT, means.tolist(), strict=True)) for name, means in sources.means.items()}
+        overall = dict(zip(AT, sources.overall.tolist(), strict=True))
         return cast(CurveReadings, {**overall, "classes": values} if per_class else overall)
 
     @section
@@ -190,10 +190,10 @@ class Shared:
     def papers(self) -> Papers:
         """What the procedures of the papers and the curve of the plan say."""
         plan, sources = self.tally.plan, self.sources
-        found = {name: self.as_published if plan.preset == name else None for name in ("N17", "CQ")}
+        published = {name: self.as_published if plan.preset == name else None for name in ("N17", "CQ")}
         curve = None if sources is None or plan.curve is None else sources.record(self.profile)
         classes = sources.classes() if sources is not None and sources.per_class else {}
-        return Papers(found["N17"], found["CQ"], curve, classes, self)
+        return Papers(published["N17"], published["CQ"], curve, classes, self)
 
     @section
     def bins(self) -> tuple[Bin, ...]:
@@ -208,11 +208,11 @@ class Shared:
     @section
     def means_at(self) -> dict[str, MeansAt]:
         """The generalized means at the r of the plan."""
-        found = {}
+        means = {}
         for r in self.tally.plan.r:
             expected = self.expected_at(r) if r > -1.0 else unknown(NOT_EXPECTED)
-            found[repr(r)] = MeansAt(r, self.reported_at(r), expected, self.measured_at(r))
-        return found
+            means[repr(r)] = MeansAt(r, self.reported_at(r), expected, self.measured_at(r))
+        return means
 
     def reported_at(self, r: float) -> Reading:
         """Return the reported mean at any r."""
@@ -231,8 +231,8 @@ class Shared:
         r = finite_power(r)
         if self.measured is None:
             return self.no_measured_means.decisiveness
-        found = self.measured.at(r)
-        return self.shown_measured(Means(found, found, found)).decisiveness
+        mean = self.measured.at(r)
+        return self.shown_measured(Means(mean, mean, mean)).decisiveness
 
     @section
     def as_published(self) -> CurveMeans:

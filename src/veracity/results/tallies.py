@@ -44,15 +44,15 @@ def merged(paths: Sequence[str | Path]) -> Tally:
 
 def ring_after(ring: bytes | None, tallies: Sequence[bytes], slots: int) -> bytes:
     """Return the ring after further tallies, one slot each: the last `slots` of them; None begins one."""
-    held: list[bytes] = [] if ring is None else _slots(ring)
+    kept: list[bytes] = [] if ring is None else _slots(ring)
     for number, tally in enumerate(tallies):
-        if tally in held:
+        if tally in kept:
             raise ValueError(
                 f"tally {number + 1} of {len(tallies)} is in the ring already\n"
                 "  give each day once; or begin again without the ring"
             )
-        held.append(tally)
-    return dumps_checked(RING, held[-slots:])
+        kept.append(tally)
+    return dumps_checked(RING, kept[-slots:])
 
 
 def ring_total(ring: bytes) -> Tally:
@@ -74,17 +74,17 @@ def _slots(ring: bytes) -> list[bytes]:
 
 def same_cases(tallies: Mapping[str, Tally]) -> dict[str, Forecasts]:
     """Return the cases that all tallies hold, in one order; refuse tallies that do not hold their cases by id."""
-    held = {name: _identified(name, tally) for name, tally in tallies.items()}
-    keys = [np.asarray(f.case) for f in held.values()]
+    by_id = {name: _identified(name, tally) for name, tally in tallies.items()}
+    keys = [np.asarray(f.case) for f in by_id.values()]
     common = reduce(np.intersect1d, keys)
     if not len(common):
-        raise ValueError(f"no case is in all {len(held)} tallies\n  were they counted with the same ids?  --id COL")
-    made = {}
-    for (name, f), own in zip(held.items(), keys, strict=True):
+        raise ValueError(f"no case is in all {len(by_id)} tallies\n  were they counted with the same ids?  --id COL")
+    paired = {}
+    for (name, f), own in zip(by_id.items(), keys, strict=True):
         order = np.argsort(own, kind="stable")
         rows = order[np.searchsorted(own, common, sorter=order)]
-        made[name] = replace(f.take(rows), case=None, rows=np.arange(len(common)))
-    return made
+        paired[name] = replace(f.take(rows), case=None, rows=np.arange(len(common)))
+    return paired
 
 
 def _identified(name: str, tally: Tally) -> Forecasts:

@@ -57,13 +57,13 @@ def to_terminal(
     """Return the answer as text of at most `width` columns, as Markdown where rich is not installed."""
     from veracity.show import markdown, terminal
 
-    found = blocks(result) if details else first_screen(result)
+    shown = blocks(result) if details else first_screen(result)
     try:
-        return terminal.render(found, width, details=details, colour=colour, unicode=unicode)
+        return terminal.render(shown, width, details=details, colour=colour, unicode=unicode)
     except ModuleNotFoundError as missing:
         if _library(missing) != "rich":
             raise
-        return markdown.render(found)
+        return markdown.render(shown)
 
 
 def _library(missing: ModuleNotFoundError) -> str:
@@ -172,11 +172,11 @@ def safe_names(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str
     >>> safe_names(["gam", "..", "a b", "a/b", "A_B"])
     {'gam': 'gam', '..': 'model', 'a b': 'a_b', 'a/b': 'a_b_2', 'A_B': 'A_B_3'}
     """
-    held: dict[str, str] = {}
+    safe: dict[str, str] = {}
     used = {name.casefold() for name in taken}  # some file systems know no capitals
     for name in names:
         plain = re.sub(r"[^\w.+-]", "_", unicodedata.normalize("NFC", name))[:60].strip("._-") or "model"
         number = next(i for i in count(1) if (plain if i == 1 else f"{plain}_{i}").casefold() not in used)
-        held[name] = plain if number == 1 else f"{plain}_{number}"
-        used.add(held[name].casefold())
-    return held
+        safe[name] = plain if number == 1 else f"{plain}_{number}"
+        used.add(safe[name].casefold())
+    return safe

@@ -63,7 +63,7 @@ def _sections(a: Assessment, pictures: list[plots.Picture]) -> Iterator[Block]:
 
 def heading(a: Assessment) -> Heading:
     """Return the title, with cases, classes, the input and the date."""
-    made = a.provenance
+    origin = a.provenance
     inputs = _inputs(a)
     own = commands.named_after(a.model, inputs)
     inputs = [own] if own else inputs
@@ -77,13 +77,14 @@ def heading(a: Assessment) -> Heading:
     ]
     name = str(a.model or "")
     title = f"{name}: {TITLE.lower()}" if name else TITLE
-    return Heading(title, " · ".join(part for part in parts if part), words.day(made.date) if made is not None else "")
+    date = words.day(origin.date) if origin is not None else ""
+    return Heading(title, " · ".join(part for part in parts if part), date)
 
 
 def _inputs(a: Assessment) -> list[str]:
     """Return the names of the files that were read."""
-    held = a.provenance.inputs if a.provenance is not None else ()
-    paths = [str(one.get("path") or one.get("name") or "") for one in held]
+    inputs = a.provenance.inputs if a.provenance is not None else ()
+    paths = [str(one.get("path") or one.get("name") or "") for one in inputs]
     return [path.rpartition("/")[2] for path in paths if path]
 
 
@@ -93,10 +94,10 @@ def lead(a: Assessment) -> list[Sentence]:
     verdict = words.verdict.marked(a.verdict, detail)
     useful = words.usefulness(a.scores, a.skill, a.baseline)
     if _unstable(a):  # in place of the tick
-        said = words.stability.unstable(a.drift, a.windows, a.groups)
-        verdict = [*([said] if said is not None else []), *(verdict if detail.state == "too few" else [])]
+        line = words.stability.unstable(a.drift, a.windows, a.groups)
+        verdict = [*([line] if line is not None else []), *(verdict if detail.state == "too few" else [])]
     worse = [useful] if useful is not None and useful.mark == BAD else []
-    return [Sentence(*said, lead=True) for said in (*worse, *verdict)]
+    return [Sentence(*line, lead=True) for line in (*worse, *verdict)]
 
 
 def _rest(a: Assessment) -> list[Sentence]:
@@ -106,7 +107,7 @@ def _rest(a: Assessment) -> list[Sentence]:
     beside = () if _unstable(a) else words.stability.notes(a.drift, a.windows, a.groups)
     notes = [*beside, words.biggest_miss(a.surprises, detail.zero_rows)]
     notes += words.notes(a.findings, detail)
-    known = [said for said in notes if said is not None]
+    known = [line for line in notes if line is not None]
     more = words.Said(NOTICE, "Note", f"{count(len(known) - MOST_NOTES, 'more note')}: see the findings below.")
     rest = [
         None if useful is not None and useful.mark == BAD else useful,
@@ -115,7 +116,7 @@ def _rest(a: Assessment) -> list[Sentence]:
         *known[:MOST_NOTES],
     ]
     rest += [more] if len(known) > MOST_NOTES else []
-    return [Sentence(*said) for said in rest if said is not None]
+    return [Sentence(*line) for line in rest if line is not None]
 
 
 def _unstable(a: Assessment) -> bool:
@@ -126,26 +127,26 @@ def _unstable(a: Assessment) -> bool:
 
 def _fix(a: Assessment) -> words.Said | None:
     """Return what to do, with a command that runs on the same input."""
-    said = words.fix(a.advice, a.verdict_detail, changes=_unstable(a), baseline=a.baseline.log_loss)
-    if said is None or a.provenance is None or not said.command:
-        return said
-    return said._replace(command=commands.ready(said.command, a.provenance.given, a.model, _inputs(a)))
+    sentence = words.fix(a.advice, a.verdict_detail, changes=_unstable(a), baseline=a.baseline.log_loss)
+    if sentence is None or a.provenance is None or not sentence.command:
+        return sentence
+    return sentence._replace(command=commands.ready(sentence.command, a.provenance.given, a.model, _inputs(a)))
 
 
 def _cards(a: Assessment) -> Cards:
     """Return four questions with their answers."""
-    made = [_useful_card(a), _calibration_card(a), _fix_card(a), _sure_card(a)]
-    return Cards(tuple(card for card in made if card is not None))
+    cards = [_useful_card(a), _calibration_card(a), _fix_card(a), _sure_card(a)]
+    return Cards(tuple(card for card in cards if card is not None))
 
 
 def _useful_card(a: Assessment) -> Card | None:
-    said = words.usefulness(a.scores, a.skill, a.baseline)
-    if said is None:
+    sentence = words.usefulness(a.scores, a.skill, a.baseline)
+    if sentence is None:
         return None
     gain = next((x for x in (a.skill.log, a.skill.brier) if finite(x) is not None), None)
     answers = {GOOD: f"Yes, {percent(gain, 0)}", BAD: f"No, {percent(abs(gain or 0.0), 0)} worse"}
     detail = words.loss_and_baseline(a.scores, a.skill, a.baseline)
-    return Card("Better than the baseline?", answers.get(said.mark, "Not clear"), detail, said.mark)
+    return Card("Better than the baseline?", answers.get(sentence.mark, "Not clear"), detail, sentence.mark)
 
 
 def _calibration_card(a: Assessment) -> Card:
@@ -154,29 +155,29 @@ def _calibration_card(a: Assessment) -> Card:
     answers["too few"] = "Too few cases"
     _, slope, limits = described(quantity("calibration_slope"), detail.slope)
     sloped = finite(detail.slope) is not None and not detail.slope_differs
-    said = f"slope {slope.text}" if sloped else words.capital(a.verdict)
-    said += f" ({limits.text})" if sloped and limits.text else ""
+    beside = f"slope {slope.text}" if sloped else words.capital(a.verdict)
+    beside += f" ({limits.text})" if sloped and limits.text else ""
     if len(a.classes) == 2 and detail.level.classes and not detail.confidence.direction:  # only the level
         (level,) = detail.level.classes.values()
-        said = "{} predicted, {} observed".format(*words.verdict.two_percents(level.predicted, level.observed))
+        beside = "{} predicted, {} observed".format(*words.verdict.two_percents(level.predicted, level.observed))
     if _unstable(a):
         other = words.stability.CHANGES if words.stability.drifting(a.drift) else words.stability.DIFFERS
-        return Card("Calibrated?", "On average", f"{other.lower()}; {said}", NOTICE)
+        return Card("Calibrated?", "On average", f"{other.lower()}; {beside}", NOTICE)
     answer = answers.get(detail.state, "Not measurable")
-    return Card("Calibrated?", answer, said, words.verdict.mark_of(detail))
+    return Card("Calibrated?", answer, beside, words.verdict.mark_of(detail))
 
 
 def _fix_card(a: Assessment) -> Card | None:
-    said = words.fix(a.advice, a.verdict_detail, changes=_unstable(a), baseline=a.baseline.log_loss)
-    if said is None:
+    sentence = words.fix(a.advice, a.verdict_detail, changes=_unstable(a), baseline=a.baseline.log_loss)
+    if sentence is None:
         return None
     answers = {"Fix": "Yes", "Possible fix": "Perhaps", "Use the base rate": "Hardly", "No simple fix": "Not simply"}
     gain = a.advice.log
-    other = "not by one map for all" if said == words.NO_SINGLE_FIX else words.FIXABLE.get(a.advice.advice, "")
+    other = "not by one map for all" if sentence == words.NO_SINGLE_FIX else words.FIXABLE.get(a.advice.advice, "")
     detail = a.advice.parameters or other
     if gain is not None and a.advice.map is not None:
         detail = f"{calibrators.label(a.advice.map)}: log loss −{words.saved(gain)}"
-    return Card("Fixable?", answers.get(said.title, said.title), detail, said.mark)
+    return Card("Fixable?", answers.get(sentence.title, sentence.title), detail, sentence.mark)
 
 
 def _sure_card(a: Assessment) -> Card | None:
@@ -208,10 +209,10 @@ def _score_table(a: Assessment) -> Table | None:
         wanted = measures
     rows: list[tuple[Cell, ...]] = []
     for m in wanted:
-        held, beside = readings[m.name], a.baseline.score(m.name)
-        digits = m.digits if m.digits is not None or finite(held) is None else fewest([held], m.percent)
+        score, beside = readings[m.name], a.baseline.score(m.name)
+        digits = m.digits if m.digits is not None or finite(score) is None else fewest([score], m.percent)
         reference: Cell = Value(beside, m.percent, digits) if beside is not None else ""
-        rows.append((*described(m, held), reference))
+        rows.append((*described(m, score), reference))
     rows += _calibration_rows(a)
     columns = ("value", (f"{words.level(a.level)} interval", 1), "baseline")
     return table("Scores", columns, rows, _reasons(a, wanted), first="", empty=False) if rows else None
@@ -222,9 +223,9 @@ def _calibration_rows(a: Assessment) -> list[tuple[Cell, ...]]:
     usual = a.calibration_error.usual(len(a.classes))
     if usual is not None:
         name, error = usual
-        held = specialists.reading(error)
-        chance = "" if error.by_chance is None else f"{number(error.by_chance, words.decimals(held))} by chance"
-        rows.append((*described(quantity(f"calibration_error.{name}"), held), chance))
+        gap = specialists.reading(error)
+        chance = "" if error.by_chance is None else f"{number(error.by_chance, words.decimals(gap))} by chance"
+        rows.append((*described(quantity(f"calibration_error.{name}"), gap), chance))
     detail = a.verdict_detail
     if finite(detail.slope) is not None and not detail.slope_differs:
         rows.append((*described(quantity("calibration_slope"), detail.slope), ""))
@@ -311,8 +312,8 @@ def _group_table(a: Assessment, column: str, group: Group) -> Table:
         pair: list[float | None] = [part.reported.geometric_accuracy, part.expected.geometric_accuracy]
         if levelled:
             pair = [None, None] if part.level is None else [part.level.predicted, part.level.observed]
-        held = part.scores.log_loss
-        cells: list[Cell] = [Value(part.n, digits=0), Value(held, digits=digits), Interval(held, digits=digits)]
+        loss = part.scores.log_loss
+        cells: list[Cell] = [Value(part.n, digits=0), Value(loss, digits=digits), Interval(loss, digits=digits)]
         cells += [Value(part.shrunk, digits=digits)] if drawn else []
         cells += [Value(part.scores.brier, digits=3)] if brier else []
         cells += [Value(x, percent=True, digits=0) for x in pair]

@@ -114,8 +114,8 @@ def table(
         one if isinstance(one, Column) else Column(one) if isinstance(one, str) else Column(one[0], rank=one[1])
         for one in columns
     ]
-    held = list(rows)
-    texts = [[cell if isinstance(cell, str) else cell.text for cell in row] for row in ([] if empty else held)]
+    lines = list(rows)
+    texts = [[cell if isinstance(cell, str) else cell.text for cell in row] for row in ([] if empty else lines)]
     kept = [i for i in range(len(heads)) if empty or any(row[i] for row in texts)]
-    shown = tuple(tuple(row[i] for i in kept) for row in held)
+    shown = tuple(tuple(row[i] for i in kept) for row in lines)
     return Table(title, tuple(heads[i] for i in kept), shown, tuple(note for note in notes if note))

@@ -25,10 +25,10 @@ def ready(proposed: str, given: Given | None, model: str | None = None, inputs: 
     """
     files: Sequence[str] = () if given is None else given.files
     options: Options = () if given is None else given.options
-    own, held = named_after(model, files), named_after(model, inputs)
-    if own is None and held is not None and len(files) == 1 and PurePath(files[0]).name not in inputs:
+    own, of_input = named_after(model, files), named_after(model, inputs)
+    if own is None and of_input is not None and len(files) == 1 and PurePath(files[0]).name not in inputs:
         folder = PurePath(files[0])
-        own = str((folder.parent if "*" in folder.name else folder) / held)
+        own = str((folder.parent if "*" in folder.name else folder) / of_input)
     if own is None and given is not None and model is not None:
         options = _of_one_model(given, model)
     files = [own] if own else files
@@ -44,8 +44,8 @@ def named_after(model: str | None, files: Sequence[str]) -> str | None:
     ('runs/v1.csv.gz', None)
     """
     name = re.compile(re.escape(model or "") + r"(\.[a-z]\w*)*", re.IGNORECASE)
-    found = [file for file in files if model and name.fullmatch(PurePath(file).name)]
-    return min(found, key=len, default=None)
+    matching = [file for file in files if model and name.fullmatch(PurePath(file).name)]
+    return min(matching, key=len, default=None)
 
 
 def _of_one_model(given: Given, model: str) -> Options:

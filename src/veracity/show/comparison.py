@@ -35,23 +35,23 @@ def summary(result: Comparison) -> list[Block]:
 def answer(result: Comparison) -> list[Block]:
     """Return the first screen, then components, deciding cases, groups, all pairs, and the models."""
     record = result.record
-    found: list[Block] = summary(result)
+    shown: list[Block] = summary(result)
     if record.groups:
-        found.append(Details("Differences by group", (Chart("group_differences", result),)))
+        shown.append(Details("Differences by group", (Chart("group_differences", result),)))
     if record.components:
-        found.append(Details(WHY, (_component_table(result),)))
+        shown.append(Details(WHY, (_component_table(result),)))
     if any(d.thresholds for d in record.dominance):
-        others = [said for d in record.dominance[1:] if (said := words.decisions.dominance(d)) is not None]
+        others = [sentence for d in record.dominance[1:] if (sentence := words.decisions.dominance(d)) is not None]
         whom: tuple[Block, ...] = (
             Chart("dominance", result),
             Chart("prevalence_map", result),
             *(Sentence(one.mark, "", one.text) for one in others),
         )
-        found.append(Details("For whom is it better?", whom))
+        shown.append(Details("For whom is it better?", whom))
     tables = tuple(one for one in map(_deciding_table, _pairs_shown(result)) if one.rows)
     if tables:
-        found.append(Details("Which cases decide", tables, folded=True))
-    return [*found, Details("All pairs", (_pair_table(result),)), *models.each_model(result)]
+        shown.append(Details("Which cases decide", tables, folded=True))
+    return [*shown, Details("All pairs", (_pair_table(result),)), *models.each_model(result)]
 
 
 def _heading(result: Comparison) -> Heading:
@@ -65,18 +65,18 @@ def _heading(result: Comparison) -> Heading:
 def _sentences(result: Comparison) -> list[Block]:
     record = result.record
     lead = words.comparison.ranking(record, _level(result))
-    said = [Sentence(*lead, lead=True)]
+    sentences = [Sentence(*lead, lead=True)]
     counts = {name: a.verdict_detail.zero_rows for name, a in result.models.items()}
     rows = {name: [s.row for s in a.surprises if s.probability == 0.0] for name, a in result.models.items()}
-    for found in (
+    for sentence in (
         words.comparison.infinite(record, rows, counts),
         words.comparison.deciding(record, _level(result)),
         *map(words.decisions.dominance, record.dominance[:1]),
     ):
-        if found is not None:
-            said.append(Sentence(*found))
+        if sentence is not None:
+            sentences.append(Sentence(*sentence))
     notes = models.notes_of_models(models.ranked(result), without=(ZeroProbability,))
-    return [*said, *notes, *(FindingBlock(finding) for finding in record.findings)]
+    return [*sentences, *notes, *(FindingBlock(finding) for finding in record.findings)]
 
 
 def _level(result: Comparison) -> float:
@@ -85,11 +85,11 @@ def _level(result: Comparison) -> float:
 
 def _cells(d: PairDifference | None, digits: int) -> list[Cell]:
     """Return difference, interval and adjusted p-value."""
-    held = words.comparison.as_reading(d)
-    if d is None or held is None:
+    reading = words.comparison.as_reading(d)
+    if d is None or reading is None:
         return ["", "", ""]
     p = words.p_value(d.p_adjusted) if d.p_adjusted is not None else ""
-    return [Signed(held, digits=digits), Interval(held, digits=digits), p]
+    return [Signed(reading, digits=digits), Interval(reading, digits=digits), p]
 
 
 class Signed(Value):
@@ -106,8 +106,8 @@ def _models(result: Comparison) -> Table:
     record = result.record
     rule, name = words.comparison.judged_by(record), words.comparison.anchor(record)
     side = models.ends(models.ranked(result), models.MOST_SIDE_BY_SIDE)
-    found = models.score_columns(side, rule)
-    cells = [models.values(m, held) for m, _, held in found]
+    scores = models.score_columns(side, rule)
+    cells = [models.values(m, readings) for m, _, readings in scores]
     against = {model: words.comparison.difference(record, model, name, rule) for model, _ in side}
     digits = fewest([words.comparison.as_reading(d) for d in against.values()])
     rows: list[tuple[Cell, ...]] = []
@@ -116,15 +116,15 @@ def _models(result: Comparison) -> Table:
         rows.append((Label(model), first, *own, *others, str(a.verdict or "")))
     tests = sum(d.p is not None for d in record.differences[rule])
     adjusted = f"; p by Holm for {tests} pairs" if tests > 1 else ""
-    said = f"Differences from {name} on the same cases ({record.method}){adjusted}."
+    note = f"Differences from {name} on the same cases ({record.method}){adjusted}."
     notes = (
-        f"Lowest {words.RULES[rule]} first. {said} {_of_brier(rule)}".rstrip(),
+        f"Lowest {words.RULES[rule]} first. {note} {_of_brier(rule)}".rstrip(),
         models.left_out(side, len(result.models)),
     )
     level = (words.level(_level(result)), 2)
-    scored = [(title, 3 if m.percent else 5) for m, title, _ in found[1:]]
+    scored = [(title, 3 if m.percent else 5) for m, title, _ in scores[1:]]
     verdict = Column("verdict", number=False, rank=1)
-    return table("Models", [found[0][1], _from(record), level, ("p", 4), *scored, verdict], rows, notes, first="Model")
+    return table("Models", [scores[0][1], _from(record), level, ("p", 4), *scored, verdict], rows, notes, first="Model")
 
 
 def _of_brier(rule: str) -> str:
@@ -147,16 +147,16 @@ def _others(record: ComparisonRecord) -> list[str]:
     return words.comparison.others(record)[: models.MOST_MODELS]
 
 
-def _deciding_table(found: Deciding) -> Table:
+def _deciding_table(deciding: Deciding) -> Table:
     rows = []
-    for row in found.rows[:MOST_DECIDING]:
+    for row in deciding.rows[:MOST_DECIDING]:
         where = f"{row.row} of {row.file}" if row.file else str(row.row)
         share = Value(row.share, percent=True, digits=0)
         rows.append((where, row.outcome or "", Signed(row.difference, digits=2), share))
     note = "Cases that favour the better model most. The share passes 100 % where other cases favour the other model."
-    loss = f"log loss of {found.a} minus that of {found.b}"
+    loss = f"log loss of {deciding.a} minus that of {deciding.b}"
     columns = (Column("outcome", number=False), loss, "share of the difference so far")
-    return table(f"{found.a} and {found.b}", columns, rows, [note], first="Row")
+    return table(f"{deciding.a} and {deciding.b}", columns, rows, [note], first="Row")
 
 
 def _component_table(result: Comparison) -> Table:
@@ -165,8 +165,8 @@ def _component_table(result: Comparison) -> Table:
     name = words.comparison.anchor(record)
     rows: list[tuple[Cell, ...]] = []
     for other in _others(record):
-        held = {part: words.comparison.among(record.components.get(part, ()), other, name) for part in COMPONENTS}
-        known = [(COMPONENTS[part], d) for part, d in held.items() if d is not None and math.isfinite(d.value)]
+        parts = {part: words.comparison.among(record.components.get(part, ()), other, name) for part in COMPONENTS}
+        known = [(COMPONENTS[part], d) for part, d in parts.items() if d is not None and math.isfinite(d.value)]
         for i, (text, d) in enumerate(known):
             digits = words.decimals(words.comparison.as_reading(d))
             rows.append((Label(other if i == 0 else ""), Label(*text), *_cells(d, digits)))
@@ -185,11 +185,11 @@ def _pair_table(result: Comparison) -> Table:
     for rule in [rule for rule in (*named, *asked) if rule in record.differences]:
         m = named[rule] if rule in named else power_score(float(rule))
         for i, d in enumerate(record.differences[rule]):
-            held = words.comparison.as_reading(d)
+            reading = words.comparison.as_reading(d)
             known = rule == "log" and words.comparison.claimed(record, d.a, d.b, _level(result))
             cases = needed.get((d.a, d.b)) if known else None  # of a difference that may be chance it is chance too
             power: Cell = Value(cases, digits=0) if cases is not None else ""
-            cells = _cells(d, words.decimals(held))
+            cells = _cells(d, words.decimals(reading))
             rows.append((Label(m.label if i == 0 else ""), f"{d.a} − {d.b}", *cells, power))
     columns = (Column("pair", number=False), "difference", words.level(_level(result)), "p", "cases for 80 % power")
     note = "Negative differences of losses: the first of the pair is better."
@@ -205,8 +205,8 @@ def _group_table(result: Comparison, column: str) -> Table:
     sizes = {level: max(own[level].n for own in parts.values() if level in own) for level in record.groups[column]}
     ordered = sorted(sizes, key=lambda level: (-sizes[level], level))
     kept = ordered[: max(2, models.MOST_LINES // len(shown))]
-    found = record.groups[column]
-    against = {(at, model): words.comparison.among(found[at], model, name) for at in kept for model in shown}
+    differences = record.groups[column]
+    against = {(at, model): words.comparison.among(differences[at], model, name) for at in kept for model in shown}
     digits = fewest([words.comparison.as_reading(d) for d in against.values()])
     rows: list[tuple[Cell, ...]] = []
     for level in kept:
@@ -216,6 +216,6 @@ def _group_table(result: Comparison, column: str) -> Table:
             rows.append((Label(level if i == 0 else ""), model, *cells))
     interval = (words.level(_level(result)), 1)
     columns = (Column("model", number=False), "cases", *models.loss_titles(rule), _from(record), interval)
-    said = words.comparison.groups(record, column, _level(result))
-    notes = (said, _of_brier(rule), models.groups_left_out(len(ordered) - len(kept)))
+    note = words.comparison.groups(record, column, _level(result))
+    notes = (note, _of_brier(rule), models.groups_left_out(len(ordered) - len(kept)))
     return table(f"By {column}", columns, rows, notes)

@@ -41,11 +41,11 @@ def tables(a: Assessment) -> Iterator[Table]:
 
 def _thresholds(a: Assessment) -> Table | None:
     """Return rates and net benefit at each threshold."""
-    held = a.decisions.at
-    if not held:
+    thresholds = a.decisions.at
+    if not thresholds:
         return None
     rows: list[tuple[Cell, ...]] = []
-    for one in held:
+    for one in thresholds:
         rates = [Value(x, percent=True, digits=0) for x in (one.acts, one.sensitivity, one.specificity)]
         benefit = (Value(one.net_benefit), Interval(one.net_benefit), Value(float(one.treat_all), digits=3))
         rows.append((Label(said.threshold(one.threshold)), *rates, *benefit, Value(100.0 * one.avoided, digits=0)))
@@ -53,18 +53,18 @@ def _thresholds(a: Assessment) -> Table | None:
         "acts", ("sensitivity", 2), ("specificity", 2), "net benefit", f"{words.level(a.level)} interval", "act in all",
         ("avoided in 100", 3),
     )  # fmt: skip
-    reasons = {said.threshold(one.threshold): why for one in held if (why := said.few(one))}
+    reasons = {said.threshold(one.threshold): why for one in thresholds if (why := said.few(one))}
     notes = [said.WORTH, said.AVOIDED, *(f"{name}: {why}." for name, why in reasons.items())]
     return table("At thresholds", columns, rows, notes, first="Act from", empty=False)
 
 
 def _costs(a: Assessment) -> Table | None:
     """Return what decision-makers pay per case, and the threshold that would have been cheapest."""
-    held = a.decisions.costs
-    if not held:
+    users = a.decisions.costs
+    if not users:
         return None
     rows: list[tuple[Cell, ...]] = []
-    for one in held:
+    for one in users:
         name = f"{words.in_full(one.false_alarm)} : {words.in_full(one.miss)}"
         cells: list[Cell] = [said.threshold(one.threshold), Value(one.cost), Interval(one.cost), Value(one.without)]
         rows.append((Label(name), *cells, Value(one.saved), Interval(one.saved), said.threshold(one.best)))
@@ -78,44 +78,44 @@ def _costs(a: Assessment) -> Table | None:
         (level, 1),
         ("cheapest", 3),
     )
-    notes = [f"{name.name}: {said.regret(one)}" for (name, *_), one in zip(rows, held, strict=True)]  # type: ignore[union-attr]
+    notes = [f"{name.name}: {said.regret(one)}" for (name, *_), one in zip(rows, users, strict=True)]  # type: ignore[union-attr]
     notes += ["Cost per case; without: acting in all cases or in none, which is better. Perfect knowledge costs 0."]
     return table("Costs", columns, rows, notes, first="False alarm : miss", empty=False)
 
 
 def _prior(a: Assessment) -> Table | None:
     """Return scores and net benefit under other frequencies, the forecasts as they are and updated."""
-    held = a.decisions.prior
-    if held is None:
+    prior = a.decisions.prior
+    if prior is None:
         return None
     rows: list[tuple[Cell, ...]] = []
     named: list[tuple[str, Reading, Reading]] = [
-        ("Log loss", held.as_is.log_loss, held.updated.log_loss),
-        ("Brier score (0–2)", held.as_is.brier, held.updated.brier),
+        ("Log loss", prior.as_is.log_loss, prior.updated.log_loss),
+        ("Brier score (0–2)", prior.as_is.brier, prior.updated.brier),
     ]
-    for c, reading in held.as_is.net_benefit.items():
-        named.append((f"Net benefit at {said.threshold(float(c))}", reading, held.updated.net_benefit[c]))
+    for c, reading in prior.as_is.net_benefit.items():
+        named.append((f"Net benefit at {said.threshold(float(c))}", reading, prior.updated.net_benefit[c]))
     for name, *sides in named:
         rows.append((Label(name), *(cell for side in sides for cell in (Value(side), Interval(side)))))
     level = (words.level(a.level), 2)
-    notes = [said.prior(held), said.AS_IS]
+    notes = [said.prior(prior), said.AS_IS]
     return table("At other frequencies", ("as they are", level, "updated", level), rows, notes, first="")
 
 
 def clinical(a: Assessment) -> Table | None:
     """Return calibration as clinicians report it: in the large, ratio, slope, AUC, smooth curve, band; two classes."""
-    held, detail = a.decisions.clinical, a.verdict_detail
-    if held is None:
+    numbers, detail = a.decisions.clinical, a.verdict_detail
+    if numbers is None:
         return None
     named = {"verdict_detail.intercept": detail.intercept, "verdict_detail.ratio": detail.ratio}
     named |= {"calibration_slope": detail.slope, "scores.auc": a.scores.auc}
     rows: list[tuple[Cell, ...]] = [
         described(quantity(path), x) for path, x in named.items() if x is not None and finite(x) is not None
     ]
-    rows += [described(quantity(f"decisions.clinical.{name}"), x) for name, x in held.readings().items()]
+    rows += [described(quantity(f"decisions.clinical.{name}"), x) for name, x in numbers.readings().items()]
     rows += [
         (Label(f"Net benefit at {said.threshold(one.threshold)}"), Value(one.net_benefit), Interval(one.net_benefit))
         for one in a.decisions.at
     ]
     columns = ("value", f"{words.level(a.level)} interval")
-    return table("For clinicians", columns, rows, [said.clinical(held)], first="")
+    return table("For clinicians", columns, rows, [said.clinical(numbers)], first="")

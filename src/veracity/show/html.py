@@ -33,7 +33,7 @@ def page(blocks: Sequence[Block]) -> str:
     charts = {item["id"]: item["spec"] for item in _figures([*first, *sections])}
     heading = next((block for block in blocks if isinstance(block, Heading)), Heading(NO_TITLE))
     scripts = [runtime() if charts else "", _file("page.js")]
-    made = _template("page.html").render(
+    whole = _template("page.html").render(
         policy=Markup(content_policy(scripts)),
         title=heading.text,
         first=first,
@@ -44,7 +44,7 @@ def page(blocks: Sequence[Block]) -> str:
         charts=Markup(inline_json(charts)),
         themes=Markup(inline_json(THEMES)),
     )
-    shown, close, rest = made.partition("</main>")
+    shown, close, rest = whole.partition("</main>")
     return f"{words.clean_lines(shown)}{close}{rest}"
 
 
@@ -71,14 +71,14 @@ def _views(blocks: Sequence[Block], level: int, key: str = "s", parent: str = ""
 
 def _all_views(blocks: Sequence[Block], level: int, key: str, parent: str, still: bool) -> Iterator[View | None]:
     """Yield lead sentences together, other sentences together, and every other block alone."""
-    said: list[Sentence] = []
+    sentences: list[Sentence] = []
     for i, block in enumerate(blocks):
-        if said and not (isinstance(block, Sentence) and block.lead == said[0].lead):
-            yield _sentences(said, still)
-            said = []
+        if sentences and not (isinstance(block, Sentence) and block.lead == sentences[0].lead):
+            yield _sentences(sentences, still)
+            sentences = []
         at = f"{key}{i}"
         if isinstance(block, Sentence):
-            said.append(block)
+            sentences.append(block)
         elif isinstance(block, Table):
             place = {"id": at, "title": block.title, "level": level}
             yield {"kind": "table", **place, "table": block, "titled": block.title not in ("", parent)}
@@ -91,13 +91,13 @@ def _all_views(blocks: Sequence[Block], level: int, key: str, parent: str, still
         elif not isinstance(block, Contents):
             kind = "heading" if isinstance(block, Heading) else "cards" if isinstance(block, Cards) else "finding"
             yield {"kind": kind, "block": block, "level": level, "nested": bool(parent)}
-    if said:
-        yield _sentences(said, still)
+    if sentences:
+        yield _sentences(sentences, still)
 
 
-def _sentences(said: list[Sentence], still: bool) -> View:
+def _sentences(sentences: list[Sentence], still: bool) -> View:
     """Return the view of sentences; a notebook, which is `still`, proposes Python, a page the command."""
-    return {"kind": "lead" if said[0].lead else "sentences", "sentences": said, "python": still}
+    return {"kind": "lead" if sentences[0].lead else "sentences", "sentences": sentences, "python": still}
 
 
 def _figure(block: Chart, key: str, level: int, parent: str) -> View | None:
@@ -132,9 +132,9 @@ def _figure(block: Chart, key: str, level: int, parent: str) -> View | None:
 def _subtitle(spec: View) -> str:
     """Take the title out of a picture, which the page has already, and return its subtitle."""
     for part in (spec, *spec.get("vconcat", [])):
-        held = part.pop("title", None)
-        if isinstance(held, dict):
-            text = held.get("subtitle", "")
+        title = part.pop("title", None)
+        if isinstance(title, dict):
+            text = title.get("subtitle", "")
             return " ".join(text) if isinstance(text, list) else str(text)
     return ""
 
@@ -197,10 +197,10 @@ def _cell(cell: Cell, first: bool, column: Column) -> Markup:
     if isinstance(cell, Interval):
         return Markup('<td class="n quiet{}">{}</td>').format(extra, cell.text)
     if isinstance(cell, Value):
-        held, why = words.value(cell.reading), words.why(cell.reading)
-        if held is None:
+        number, why = words.value(cell.reading), words.why(cell.reading)
+        if number is None:
             return Markup('<td class="n quiet{}" title="{}">{}</td>').format(extra, why, cell.text)
-        return Markup('<td class="n{}"><data value="{}">{}</data></td>').format(extra, repr(held), cell.text)
+        return Markup('<td class="n{}"><data value="{}">{}</data></td>').format(extra, repr(number), cell.text)
     if first:
         return Markup('<th scope="row">{}</th>').format(_emphasis(cell))
     classes = f"{'n text' if column.number else ''}{extra}".strip()
@@ -210,8 +210,8 @@ def _cell(cell: Cell, first: bool, column: Column) -> Markup:
 
 def _digits(x: float | None) -> str:
     """Return five digits, one more than the tooltips have."""
-    held = words.value(x)
-    return "" if held is None else f"{held:.5g}" if abs(held) < 1e5 else f"{held:,.0f}"
+    number = words.value(x)
+    return "" if number is None else f"{number:.5g}" if abs(number) < 1e5 else f"{number:,.0f}"
 
 
 def _emphasis(text: str) -> Markup:

@@ -55,8 +55,8 @@ def same_cases(models: Ranked) -> bool:
 
     The baseline's loss tells the frequencies; it is rounded, since sums in another order differ in their last digits.
     """
-    held = [(a.n, words.finite(a.baseline.log_loss)) for _, a in models]
-    return len({(n, None if loss is None else round(loss, 9)) for n, loss in held}) == 1
+    baselines = [(a.n, words.finite(a.baseline.log_loss)) for _, a in models]
+    return len({(n, None if loss is None else round(loss, 9)) for n, loss in baselines}) == 1
 
 
 def _loss(a: Assessment, score: str) -> float:
@@ -89,9 +89,9 @@ def summary(result: Assessments | Comparison) -> list[Block]:
     models = ranked(result)
     side = _shown(models, MOST_SIDE_BY_SIDE)
     first = [_lowest(models)] if len(models) > 1 else []
-    said = [*first, *notes_of_models(models, lead=not first)]
+    sentences = [*first, *notes_of_models(models, lead=not first)]
     chart = Chart("compare", Assessments(dict(side)))
-    return [_heading(models), *said, _side_by_side(side, len(models)), chart, Contents(), *_groups(side)]
+    return [_heading(models), *sentences, _side_by_side(side, len(models)), chart, Contents(), *_groups(side)]
 
 
 def answer(result: Assessments | Comparison) -> list[Block]:
@@ -113,18 +113,18 @@ def each_model(result: Assessments | Comparison) -> list[Block]:
 
 def _heading(models: Ranked) -> Heading:
     cases = {a.n for _, a in models}
-    said = count(cases.pop(), "case") if len(cases) == 1 else f"{min(cases):,} to {max(cases):,} cases"
+    cases_text = count(cases.pop(), "case") if len(cases) == 1 else f"{min(cases):,} to {max(cases):,} cases"
     classes = len(models[0][1].classes)
-    about = [said, count(classes, "class", "classes")] if classes else [said]
+    about = [cases_text, count(classes, "class", "classes")] if classes else [cases_text]
     return Heading(f"{count(len(models), 'model')} side by side", " · ".join(about))
 
 
 def notes_of_models(models: Ranked, lead: bool = False, without: tuple[type[Finding], ...] = ()) -> list[Sentence]:
     """Return models worse than the baseline, and findings that change the meaning of numbers, but for some kinds."""
-    said = []
+    sentences = []
     worse = [name for name, a in models if (u := words.usefulness(a.scores, a.skill, a.baseline)) and u.mark == BAD]
     if worse:
-        said.append(Sentence(BAD, "Worse than the baseline", f"{', '.join(worse[:5])}.", lead=lead))
+        sentences.append(Sentence(BAD, "Worse than the baseline", f"{', '.join(worse[:5])}.", lead=lead))
     models_of: dict[str, list[str]] = {}
     for name, a in models:
         for finding in a.findings:
@@ -132,8 +132,8 @@ def notes_of_models(models: Ranked, lead: bool = False, without: tuple[type[Find
                 models_of.setdefault(words.finding(finding), []).append(name)
     for message, names in list(models_of.items())[:4]:
         who = ", ".join(names) if len(names) <= 3 else count(len(names), "model")
-        said.append(Sentence(NOTICE, "Note", f"{who}: {message}"))
-    return said
+        sentences.append(Sentence(NOTICE, "Note", f"{who}: {message}"))
+    return sentences
 
 
 def _lowest(models: Ranked) -> Sentence:
@@ -142,9 +142,9 @@ def _lowest(models: Ranked) -> Sentence:
         return Sentence(NOTICE, "No ranking", words.comparison.different_cases([a.n for _, a in models]), lead=True)
     rule = rule_of(models)
     (name, a), (second, other) = models[:2]
-    held, next_best = (one.scores.reading(words.SCORE_OF[rule]) for one in (a, other))
-    said = words.comparison.lowest(name, held, second, next_best, rule)
-    return Sentence(NOTICE, f"Lowest {words.RULES[rule]}", said, _comparing(a.provenance), lead=True)
+    lowest, next_best = (one.scores.reading(words.SCORE_OF[rule]) for one in (a, other))
+    sentence = words.comparison.lowest(name, lowest, second, next_best, rule)
+    return Sentence(NOTICE, f"Lowest {words.RULES[rule]}", sentence, _comparing(a.provenance), lead=True)
 
 
 def _comparing(provenance: Provenance | None) -> str:
@@ -169,9 +169,9 @@ def score_columns(side: Ranked, rule: str = "log") -> list[tuple[Measure, str, l
     ]
 
 
-def values(m: Measure, held: Sequence[Reading | None]) -> list[Value]:
+def values(m: Measure, readings: Sequence[Reading | None]) -> list[Value]:
     """Return the readings of a score, with the digits that all of them support."""
-    return [Value(one, m.percent, fewest(held, m.percent)) for one in held]
+    return [Value(one, m.percent, fewest(readings, m.percent)) for one in readings]
 
 
 def left_out(side: Ranked, total: int) -> str:
@@ -182,9 +182,9 @@ def left_out(side: Ranked, total: int) -> str:
 
 def _side_by_side(side: Ranked, total: int) -> Table:
     rule, same = rule_of(side), same_cases(side)
-    level, found = words.level(side[0][1].level), score_columns(side, rule)
-    columns = [(title, i) for i, (_, title, _) in enumerate(found)]
-    cells = [values(m, held) for m, _, held in found]
+    level, scored = words.level(side[0][1].level), score_columns(side, rule)
+    columns = [(title, i) for i, (_, title, _) in enumerate(scored)]
+    cells = [values(m, readings) for m, _, readings in scored]
     intervals = [Interval(one.reading, one.percent, one.digits) for one in cells[0]]
     rows: list[tuple[Cell, ...]] = []
     for (name, a), limits, (first, *others) in zip(side, intervals, zip(*cells, strict=True), strict=True):
@@ -193,7 +193,7 @@ def _side_by_side(side: Ranked, total: int) -> Table:
         cases = [] if same else [Value(a.n, digits=0)]
         rows.append((Label(name), *cases, first, limits, *others, *shares, a.verdict))
     order = f"Lowest {words.RULES[rule]}" if same else "Most cases"
-    said = f"{order} first. Gave and expected: typical probability of the outcome."
+    note = f"{order} first. Gave and expected: typical probability of the outcome."
     titles: list[Title] = [
         *([] if same else ["cases"]),
         columns[0],
@@ -202,7 +202,7 @@ def _side_by_side(side: Ranked, total: int) -> Table:
         ("gave", 3),
         ("expected", 4),
     ]
-    return table("Models", [*titles, VERDICT], rows, (said, left_out(side, total)), first="Model")
+    return table("Models", [*titles, VERDICT], rows, (note, left_out(side, total)), first="Model")
 
 
 def _groups(side: Ranked) -> list[Table]:

@@ -17,18 +17,18 @@ def summary(result: Monitor) -> list[Block]:
     record = result.record
     about = [count(record.n, "case"), count(record.number, record.updates)]
     heading = Heading(result.model or "Forecasts in use", " · ".join([*about, monitoring.span(record, year=True)]))
-    said: list[Block] = [Sentence(*monitoring.headline(record), lead=True)]
-    said += [FindingBlock(finding) for finding in record.findings]
+    lead: list[Block] = [Sentence(*monitoring.headline(record), lead=True)]
+    lead += [FindingBlock(finding) for finding in record.findings]
     tables = [] if not record.delays else [_delays(result)]
-    return [heading, *said, Chart("monitor", result), Contents(), _windows(result, MOST_WINDOWS), *tables]
+    return [heading, *lead, Chart("monitor", result), Contents(), _windows(result, MOST_WINDOWS), *tables]
 
 
 def answer(result: Monitor) -> list[Block]:
     """Return the first screen, and every window."""
-    found = summary(result)
+    shown = summary(result)
     if len(result.record.windows) > MOST_WINDOWS:
-        found.append(Details("All windows", (_windows(result, None),), folded=True))
-    return found
+        shown.append(Details("All windows", (_windows(result, None),), folded=True))
+    return shown
 
 
 def _windows(result: Monitor, most: int | None) -> Table:
@@ -58,7 +58,7 @@ def _windows(result: Monitor, most: int | None) -> Table:
 
 
 def _delays(result: Monitor) -> Table:
-    rows = [(Label(what), found) for what, found in map(monitoring.delay, result.record.delays)]
+    rows = [(Label(what), delay) for what, delay in map(monitoring.delay, result.record.delays)]
     note = monitoring.delays_note(result.record)
     return table(monitoring.DELAYS, (Column(f"{result.record.updates}s"),), rows, [note], first="Change")
 
@@ -70,9 +70,9 @@ def estimate(result: Estimate) -> list[Block]:
     """Return the answer of an estimate without labels."""
     record = result.record
     about = [count(record.n, "forecast"), f"reference of {count(record.reference_n, 'case')}"]
-    found: list[Block] = [Heading(result.model or "Forecasts without outcomes", " · ".join(about))]
-    found.append(Sentence(*monitoring.estimated(record), lead=True))
-    found += [FindingBlock(finding) for finding in record.findings]
+    shown: list[Block] = [Heading(result.model or "Forecasts without outcomes", " · ".join(about))]
+    shown.append(Sentence(*monitoring.estimated(record), lead=True))
+    shown += [FindingBlock(finding) for finding in record.findings]
     rows = []
     for name, reading in record.scores.items():
         percent = name == "accuracy"
@@ -80,12 +80,12 @@ def estimate(result: Estimate) -> list[Block]:
         rows.append((Label(SCORES.get(name, name)), Value(reading, percent), Interval(reading, percent), own))
     columns = ("estimate", words.level(0.95), "by the forecasts themselves")
     note = "By the forecasts themselves: what they would score if each were right, which over-confident ones believe."
-    found.append(table("Estimated scores", columns, rows, [note], first="Score"))
-    found.append(Contents())
+    shown.append(table("Estimated scores", columns, rows, [note], first="Score"))
+    shown.append(Contents())
     if record.net_benefit:
         pairs = record.net_benefit.items()
         benefit = [(Label(f"acting from {100 * float(t):g} %"), Value(x, digits=3), Interval(x)) for t, x in pairs]
-        found.append(table("Net benefit", ("estimate", words.level(0.95)), benefit, first="Threshold"))
+        shown.append(table("Net benefit", ("estimate", words.level(0.95)), benefit, first="Threshold"))
     before = record.reference_frequencies
     shares = [
         (Label(name), Value(before[name], percent=True, digits=1), Value(x, True), Interval(x, True))
@@ -93,5 +93,5 @@ def estimate(result: Estimate) -> list[Block]:
     ]
     notes = [monitoring.shifts(record)]
     heads = ("reference", "estimate", words.level(0.95))
-    found.append(table("Class frequencies", heads, shares, notes, first="Class"))
-    return found
+    shown.append(table("Class frequencies", heads, shares, notes, first="Class"))
+    return shown

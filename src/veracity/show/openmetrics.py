@@ -37,11 +37,11 @@ def render(result: Assessment | Assessments | Monitor) -> str:
     if isinstance(result, Monitor):
         return _text(_of_monitor(result))
     models = result.models if isinstance(result, Assessments) else {result.model or "forecasts": result}
-    found: dict[str, list[Sample]] = {}
+    by_metric: dict[str, list[Sample]] = {}
     for name, one in models.items():
         for metric, samples in _of_assessment(str(name), one).items():
-            found.setdefault(metric, []).extend(samples)
-    return _text(found)
+            by_metric.setdefault(metric, []).extend(samples)
+    return _text(by_metric)
 
 
 def _of_monitor(result: Monitor) -> dict[str, list[Sample]]:
@@ -90,18 +90,18 @@ def _seconds(day: str) -> float | None:
         return None
 
 
-def _text(found: Mapping[str, Sequence[Sample]]) -> str:
-    return "\n".join([*_lines(found), "# EOF"]) + "\n"
+def _text(by_metric: Mapping[str, Sequence[Sample]]) -> str:
+    return "\n".join([*_lines(by_metric), "# EOF"]) + "\n"
 
 
-def _lines(found: Mapping[str, Sequence[Sample]]) -> Iterable[str]:
-    for name, samples in found.items():
+def _lines(by_metric: Mapping[str, Sequence[Sample]]) -> Iterable[str]:
+    for name, samples in by_metric.items():
         known = [(labels, value) for labels, value in samples if value is not None and not math.isnan(value)]
         if known:
             yield f"# TYPE {name} gauge"
             yield f"# HELP {name} {HELP[name]}"
             for labels, value in known:
-                pairs = ",".join(f'{key}="{_escaped(held)}"' for key, held in labels.items())
+                pairs = ",".join(f'{key}="{_escaped(label)}"' for key, label in labels.items())
                 yield f"{name}{{{pairs}}} {_number(value)}"
 
 

@@ -19,9 +19,9 @@ def tables(a: Assessment) -> Iterator[Table]:
     """Yield the measured means by the paper that a preset names and by the curve asked for, and both sides by class."""
     yield from at_r(a)
     if a.papers.asked is not None:
-        paper, found = a.papers.asked
-        notes = [words.PUBLISHED.format(paper=paper, floor=f"{a.floor:g}"), *spread_ratio(found.spread_ratio)]
-        yield _measured(a, f"By the procedure of {paper}", found, notes)
+        paper, published = a.papers.asked
+        notes = [words.PUBLISHED.format(paper=paper, floor=f"{a.floor:g}"), *spread_ratio(published.spread_ratio)]
+        yield _measured(a, f"By the procedure of {paper}", published, notes)
     curve = a.papers.curve
     if curve is not None:
         groups = "all classes together" if list(curve.points) == [""] else "each class by itself"
@@ -66,21 +66,21 @@ def both_sides(a: Assessment) -> Iterator[Table]:
     yield table("Model and source by class", ("cases", "model", "source"), rows, notes, first="Class", empty=False)
 
 
-def _measured(a: Assessment, title: str, found: CurveMeans | SourceCurve, notes: list[str]) -> Table:
+def _measured(a: Assessment, title: str, means: CurveMeans | SourceCurve, notes: list[str]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for name in MEANS:
-        sides = (a.reported.reading(name), found.measured.reading(name), found.divergence.reading(name))
+        sides = (a.reported.reading(name), means.measured.reading(name), means.divergence.reading(name))
         rows.append((Label(MEANS[name]), *(cell for one in sides for cell in (Value(one), Interval(one)))))
     level = (words.level(a.level), 1)
     columns = ("reported", level, "measured", level, "reported ÷ measured", level)
     return table(title, columns, rows, notes, empty=False)
 
 
-def spread_ratio(found: Reading | None) -> list[str]:
+def spread_ratio(reading: Reading | None) -> list[str]:
     """Return the line of a spread ratio; nothing where there is none."""
-    if finite(found) is None:
+    if finite(reading) is None:
         return []
     ratio = quantity("spread_ratio")
-    _, spread, limits = described(ratio, found)
+    _, spread, limits = described(ratio, reading)
     between = f" ({limits.text})" if limits.text else ""
     return [f"{ratio.full} {spread.text}{between}: {ratio.gloss[:1].lower()}{ratio.gloss[1:]}"]

@@ -27,8 +27,8 @@ LETTERS = (
 
 def part(a: Assessment, charts: Sequence[str]) -> Details:
     """Return the folded part: every score with its interval, tests, losses, terms, and the papers' pictures."""
-    made = (_other_scores, _means, _expected_scores, _tests, _losses, _terms, _corp, _errors)
-    tables = [*(make(a) for make in made), remedy_table(a, helpful=False)]
+    makers = (_other_scores, _means, _expected_scores, _tests, _losses, _terms, _corp, _errors)
+    tables = [*(make(a) for make in makers), remedy_table(a, helpful=False)]
     tables += [] if a.papers.asked is not None or a.papers.curve is not None else list(papers.both_sides(a))
     blocks = [one for one in tables if one is not None]
     return Details("For specialists", (*blocks, *(Chart(name, a) for name in charts)), folded=True)
@@ -85,11 +85,11 @@ def remedy_table(a: Assessment, helpful: bool = True) -> Table | None:
 
 def class_table(a: Assessment) -> Table | None:
     """Return predicted and observed share of every class, or of the ten worst of many; two classes have no table."""
-    held = a.per_class
-    if len(held) <= 2:
+    classes = a.per_class
+    if len(classes) <= 2:
         return None
-    ordered = list(held.items())
-    if len(held) > MOST_CLASSES:
+    ordered = list(classes.items())
+    if len(classes) > MOST_CLASSES:
         ordered = sorted(ordered, key=lambda item: (1.0 if item[1].p is None else item[1].p, -(item[1].share or 0.0)))
         ordered = ordered[:WORST_CLASSES]
     slope = quantity("calibration_slope")
@@ -102,13 +102,13 @@ def class_table(a: Assessment) -> Table | None:
         share = Value(one.share, percent=True, digits=0) if found_any else ""
         rows.append((Label(str(name)), Value(one.n, digits=0), *both, tilt, share, words.p_value(one.p)))
     wrong = list(a.verdict_detail.level.classes)
-    found = "No class is predicted significantly too often or too rarely."
+    sentence = "No class is predicted significantly too often or too rarely."
     if wrong:
-        found = f"Predicted too often or too rarely: {', '.join(wrong[:10])}."
-    elif any(one.p is not None and one.p < words.SIGNIFICANT for one in held.values()):
-        found = "The test of all classes together names none."
-    notes = [found, words.CLASS_COLUMNS if found_any else words.CLASS_P]
-    notes += [f"The worst {WORST_CLASSES} of {len(held):,} classes."] if len(held) > len(ordered) else []
+        sentence = f"Predicted too often or too rarely: {', '.join(wrong[:10])}."
+    elif any(one.p is not None and one.p < words.SIGNIFICANT for one in classes.values()):
+        sentence = "The test of all classes together names none."
+    notes = [sentence, words.CLASS_COLUMNS if found_any else words.CLASS_P]
+    notes += [f"The worst {WORST_CLASSES} of {len(classes):,} classes."] if len(classes) > len(ordered) else []
     columns = ("cases", "predicted", "observed", ("slope", 2), ("share", 1), "p")
     return table("Classes", columns, rows, notes, first="Class", empty=False)
 
@@ -124,8 +124,8 @@ def _with_intervals(a: Assessment, titles: Iterable[str]) -> list[str | tuple[st
 def _other_scores(a: Assessment) -> Table | None:
     known = a.scores.readings()
     named: list[tuple[Quantity, Reading]] = [(m, known[m.name]) for m in scores() if m.name in known and not m.first]
-    named += [(quantity(f"skill.{name}"), held) for name, held in a.skill.readings().items()]
-    rows = [described(q, held) for q, held in named]
+    named += [(quantity(f"skill.{name}"), skill) for name, skill in a.skill.readings().items()]
+    rows = [described(q, skill) for q, skill in named]
     return table("Further scores", ("value", words.level(a.level)), rows) if rows else None
 
 
@@ -152,15 +152,15 @@ def _expected_scores(a: Assessment) -> Table | None:
     """Return the scores that the forecasts expect of themselves, and how far the observed ones exceed them."""
     rows: list[tuple[Cell, ...]] = []
     for rule, name in words.SCORE_OF.items():
-        found, observed = a.expected.scores.get(rule), a.scores.reading(name)
-        if found is not None and found.expected is not None and observed is not None:
-            digits = words.decimals(found.excess)
-            p = "" if found.p is None else words.p_value(found.p)
-            cells = (Value(observed, digits=digits), Value(found.expected, digits=digits), Value(found.excess))
-            rows.append((Label(RULES[rule]), *cells, Interval(found.excess), p))
+        score, observed = a.expected.scores.get(rule), a.scores.reading(name)
+        if score is not None and score.expected is not None and observed is not None:
+            digits = words.decimals(score.excess)
+            p = "" if score.p is None else words.p_value(score.p)
+            cells = (Value(observed, digits=digits), Value(score.expected, digits=digits), Value(score.excess))
+            rows.append((Label(RULES[rule]), *cells, Interval(score.excess), p))
     titles = ("observed", "expected", "difference", words.level(a.level), "p")
-    said = words.expectation(a.scores, a.expected.scores, a.verdict_detail)
-    return table("Score expected by the model itself", titles, rows, [said]) if rows else None
+    note = words.expectation(a.scores, a.expected.scores, a.verdict_detail)
+    return table("Score expected by the model itself", titles, rows, [note]) if rows else None
 
 
 def _tests(a: Assessment) -> Table:
@@ -174,9 +174,9 @@ def _tests(a: Assessment) -> Table:
         (Label(name), "–" if p is None else words.p_equals(p), "") for name, p in tests.items()
     ]
     fitted = {"calibration_slope": detail.slope, "verdict_detail.intercept": detail.intercept}
-    for path, held in (*fitted.items(), ("verdict_detail.ratio", detail.ratio)):
-        if finite(held) is not None:
-            rows.append(described(quantity(path), held))
+    for path, fit in (*fitted.items(), ("verdict_detail.ratio", detail.ratio)):
+        if finite(fit) is not None:
+            rows.append(described(quantity(path), fit))
     if finite(detail.gain) is not None:
         rows.append((Label("Removable share of the log loss"), Value(detail.gain, True), Interval(detail.gain, True)))
     if finite(detail.detectable) is not None:
@@ -185,38 +185,38 @@ def _tests(a: Assessment) -> Table:
     return table("Calibration tests", ("value", words.level(a.level)), rows, notes)
 
 
-def _two_rules(a: Assessment, section: str, held: Mapping[str, Section | None], title: str, note: str) -> Table | None:
+def _two_rules(a: Assessment, section: str, sides: Mapping[str, Section | None], title: str, note: str) -> Table | None:
     """Return the fields of a section under both rules, side by side."""
-    known = {rule: {} if found is None else found.readings() for rule, found in held.items()}
+    known = {rule: {} if pair is None else pair.readings() for rule, pair in sides.items()}
     rows: list[tuple[Cell, ...]] = []
     for one in (q for q in quantities().values() if q.section == section):
-        found = [known[rule].get(one.name) for rule in RULES]
-        values = [x for x in map(words.value, found) if x is not None]
+        pair = [known[rule].get(one.name) for rule in RULES]
+        values = [x for x in map(words.value, pair) if x is not None]
         if values and (any(values) or one.name != "remainder"):
-            rows.append((Label(one.full, one.gloss), *(cell for x in found for cell in (Value(x), Interval(x)))))
+            rows.append((Label(one.full, one.gloss), *(cell for x in pair for cell in (Value(x), Interval(x)))))
     return table(title, _with_intervals(a, RULES.values()), rows, [note], empty=False) if rows else None
 
 
 def _losses(a: Assessment) -> Table | None:
-    held = {rule: a.losses(rule) for rule in RULES}
-    methods = [one.CL.method for one in held.values() if one.CL.method]
+    by_rule = {rule: a.losses(rule) for rule in RULES}
+    methods = [one.CL.method for one in by_rule.values() if one.CL.method]
     note = f"Loss = miscalibration + refinement. {words.sentence(methods[0])}" if methods else ""
-    return _two_rules(a, "losses", held, "Parts of the loss", note)
+    return _two_rules(a, "losses", by_rule, "Parts of the loss", note)
 
 
 def _terms(a: Assessment) -> Table | None:
-    held = {rule: a.decomposition(rule) for rule in RULES}
+    by_rule = {rule: a.decomposition(rule) for rule in RULES}
     note = "Loss = uncertainty − resolution + reliability term + within bins."
-    return _two_rules(a, "decomposition", held, "Uncertainty, resolution, reliability", note)
+    return _two_rules(a, "decomposition", by_rule, "Uncertainty, resolution, reliability", note)
 
 
 def _corp(a: Assessment) -> Table | None:
     corp = a.corp
     rules = corp if corp.log is not None else corp.top_label
-    held = {} if rules is None else {"log": rules.log, "brier": rules.brier}
+    by_rule = {} if rules is None else {"log": rules.log, "brier": rules.brier}
     return (
-        _two_rules(a, "corp", held, "CORP (isotonic)" if corp.log is not None else "CORP (isotonic) of the pick", "")
-        if held
+        _two_rules(a, "corp", by_rule, "CORP (isotonic)" if corp.log is not None else "CORP (isotonic) of the pick", "")
+        if by_rule
         else None
     )
 
@@ -234,32 +234,32 @@ def _errors(a: Assessment) -> Table | None:
 
 
 def _reading_table(a: Assessment) -> Table | None:
-    made = a.provenance
-    if made is None:
+    provenance = a.provenance
+    if provenance is None:
         return None
-    rows = [("" if i else "reading", line) for i, line in enumerate(_lines(made.reading))]
+    rows = [("" if i else "reading", line) for i, line in enumerate(_lines(provenance.reading))]
     shown = ("command", "inputs", "plan", "engine", "kernel", "version", "date", "seconds")
-    rows += [(name, _flat(value)) for name in shown if (value := getattr(made, name)) not in EMPTY]
+    rows += [(name, _flat(value)) for name in shown if (value := getattr(provenance, name)) not in EMPTY]
     return table("How it was read", [Column("", number=False)], rows, first="")
 
 
-def _lines(held: object) -> Iterator[str]:
-    if isinstance(held, str):
-        yield from (line.strip() for line in held.splitlines())
-    elif isinstance(held, Mapping):
-        for name, value in held.items():
+def _lines(reading: object) -> Iterator[str]:
+    if isinstance(reading, str):
+        yield from (line.strip() for line in reading.splitlines())
+    elif isinstance(reading, Mapping):
+        for name, value in reading.items():
             yield f"{name}: {_flat(value)}"
-    elif isinstance(held, Iterable):
-        for item in held:
+    elif isinstance(reading, Iterable):
+        for item in reading:
             yield from _lines(item)
 
 
 def _flat(value: object) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} = {_flat(held)}" for name, held in value.items() if held not in EMPTY)
+        return ", ".join(f"{name} = {_flat(entry)}" for name, entry in value.items() if entry not in EMPTY)
     if isinstance(value, (list, tuple)):
         more = f"; and {len(value) - 20} more" if len(value) > 20 else ""
-        return "; ".join(_flat(held) for held in value[:20]) + more
+        return "; ".join(_flat(entry) for entry in value[:20]) + more
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 

@@ -28,15 +28,15 @@ def of_table(result: TableAssessment) -> str:
     document = result.document()
     limits, last = document["intervals"] or {}, len(result.columns) - 1
     paths = {"predictive_values": f"predictive_values.{{}}.{last}", "likelihood_ratios": "likelihood_ratios.{}"}
-    ends = {f"prior.{last}" if name == "prior" else name: held for name, held in limits.items()}
-    ends |= {path.format(i): held for name, path in paths.items() for i, held in enumerate(limits.get(name) or ())}
+    ends = {f"prior.{last}" if name == "prior" else name: limit for name, limit in limits.items()}
+    ends |= {path.format(i): limit for name, path in paths.items() for i, limit in enumerate(limits.get(name) or ())}
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(OF_TABLES)
-    for name, value in _leaves({key: held for key, held in document.items() if key not in ("curves", "intervals")}):
-        held = ends.get(name)
-        known = next((kind for kind in METHODS if isinstance(held, dict) and kind in held), None)
-        interval = [*held[known], METHODS[known]] if held and known else [None] * 3
+    for name, value in _leaves({key: limit for key, limit in document.items() if key not in ("curves", "intervals")}):
+        limit = ends.get(name)
+        known = next((kind for kind in METHODS if isinstance(limit, dict) and kind in limit), None)
+        interval = [*limit[known], METHODS[known]] if limit and known else [None] * 3
         writer.writerow([name, *map(_cell, [value, *interval])])
     return text.getvalue()
 
@@ -63,14 +63,14 @@ def of_estimate(result: Estimate) -> str:
     return text.getvalue()
 
 
-def _leaves(held: object, path: str = "") -> Iterator[tuple[str, object]]:
+def _leaves(node: object, path: str = "") -> Iterator[tuple[str, object]]:
     """Yield (path, value) of everything in a document that is known."""
-    pairs = held.items() if isinstance(held, dict) else enumerate(held) if isinstance(held, list) else None
+    pairs = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else None
     if pairs is not None:
         for key, value in pairs:
             yield from _leaves(value, f"{path}.{key}" if path else str(key))
-    elif held is not None:
-        yield path, held
+    elif node is not None:
+        yield path, node
 
 
 def render(result: Assessment | Assessments | Comparison) -> str:
@@ -101,12 +101,12 @@ def differences(comparison: Comparison) -> Iterator[tuple[str, str, list[object]
             yield pair, f"{name}.p_adjusted", [row["p_adjusted"], None, None, "Holm", None]
 
 
-def readings(held: object, path: str = "") -> Iterator[tuple[str, Mapping[str, object]]]:
+def readings(node: object, path: str = "") -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield (name, reading) of everything in a document that has a value."""
-    if isinstance(held, Mapping) and "value" in held:
-        yield path, held
-    elif isinstance(held, Mapping):
-        for key, value in held.items():
+    if isinstance(node, Mapping) and "value" in node:
+        yield path, node
+    elif isinstance(node, Mapping):
+        for key, value in node.items():
             if path or key not in LEFT_OUT:
                 yield from readings(value, f"{path}.{key}" if path else str(key))
 

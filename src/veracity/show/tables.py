@@ -60,10 +60,10 @@ def _quoted(name: str) -> str:
 def _sentences(t: TableAssessment) -> list[Sentence]:
     grave = [f for f in t.findings if f.severity == "critical"]
     heads = [(NOTICE, "Which way round?") if isinstance(f, Orientation) else (BAD, "") for f in grave]
-    said = [Sentence(*head, words.finding(f), lead=True) for head, f in zip(heads, grave, strict=True)]
-    said.append(Sentence(*tables.informative(t), lead=not grave))
+    sentences = [Sentence(*head, words.finding(f), lead=True) for head, f in zip(heads, grave, strict=True)]
+    sentences.append(Sentence(*tables.informative(t), lead=not grave))
     missed = tables.miscalibration(t)
-    return said if missed is None else [*said, Sentence(*missed)]
+    return sentences if missed is None else [*sentences, Sentence(*missed)]
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------
@@ -108,14 +108,14 @@ def _clinical(t: TableAssessment) -> Table | None:
         "Prevalence": _between(t.prior[-1], given.prior),
     }
     rows: list[tuple[Cell, ...]] = []
-    for name, held in values.items():
+    for name, reading in values.items():
         share = not name.startswith("LR")
-        digits = 1 if share or held >= 10 else 2
-        rows.append((Label(name, GLOSSES[name]), Value(held, share, digits), Interval(held, share, digits)))
-    said = f"Positive: {_quoted(t.rows[1])}. Event: {_quoted(t.columns[1])}."
+        digits = 1 if share or reading >= 10 else 2
+        rows.append((Label(name, GLOSSES[name]), Value(reading, share, digits), Interval(reading, share, digits)))
+    note = f"Positive: {_quoted(t.rows[1])}. Event: {_quoted(t.columns[1])}."
     method = "Intervals: exact (Clopper–Pearson); of likelihood ratios by their logarithm." if t.intervals else ""
     columns = ("value", f"{words.level(t.level)} interval")
-    return table("As a diagnostic test", columns, rows, [f"{said} {method}".strip()])
+    return table("As a diagnostic test", columns, rows, [f"{note} {method}".strip()])
 
 
 def _categories(t: TableAssessment) -> Table | None:
@@ -158,10 +158,10 @@ def _prevalence(t: TableAssessment) -> Table | None:
     lines: list[tuple[Cell, ...]] = []
     for i, row in enumerate(t.rows):
         shares = [_between(entry.predictive_values[i][-1], entry.limits[i] if entry.limits else None) for entry in at]
-        pairs = [cell for held in shares for cell in (Value(held, True, 1), Interval(held, True, 1))]
+        pairs = [cell for reading in shares for cell in (Value(reading, True, 1), Interval(reading, True, 1))]
         lines.append((Label(f"{t.columns[-1]} after {_quoted(row)}"), *pairs))
     separations = [_between(entry.psep, entry.psep_limits) for entry in at]
-    pairs = [cell for held in separations for cell in (Value(held, digits=3), Interval(held, digits=3))]
+    pairs = [cell for reading in separations for cell in (Value(reading, digits=3), Interval(reading, digits=3))]
     lines.append((Label("PSEP"), *pairs))
     information = [cell for entry in at for cell in (Value(entry.mutual_information, digits=3), "")]
     lines.append((Label("Expected mutual information, I(o,f)"), *information))
@@ -217,11 +217,11 @@ def _scores(t: TableAssessment) -> Table:
         )
     lines: list[tuple[Cell, ...]] = []
     for name in _scored(t):
-        for said, held, measured in versions:
-            terms = _scored(held)[name]
+        for suffix, version, measured in versions:
+            terms = _scored(version)[name]
             missed: Cell = Value(terms.reliability) if measured else "taken as 0"
             parts = map(Value, (terms.score, terms.uncertainty, terms.resolution))
-            lines.append((Label(f"{name}{said}"), *parts, missed, Value(terms.skill)))
+            lines.append((Label(f"{name}{suffix}"), *parts, missed, Value(terms.skill)))
     notes.append("Score = uncertainty − resolution + reliability. Skill: share of the uncertainty that is saved.")
     titles = ("score", "uncertainty", "resolution", "reliability", "skill")
     return table("Scores (lower is better)", titles, lines, notes)

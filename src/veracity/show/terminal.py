@@ -50,8 +50,8 @@ def render(
 def headline(blocks: Sequence[Block]) -> str:
     """Return the headline as one line, for --quiet."""
     lead = [block for block in walk(blocks) if isinstance(block, Sentence) and block.lead]
-    said = " ".join(f"{s.opening} {s.text}".strip() for s in lead)
-    return clean(said.replace("**", ""))
+    text = " ".join(f"{s.opening} {s.text}".strip() for s in lead)
+    return clean(text.replace("**", ""))
 
 
 def to_ascii(text: str) -> str:
@@ -93,9 +93,9 @@ def numbers(chart: Chart) -> Table | None:
     picture = plots.Picture(chart.name, chart.result)
     if not 0 < len(picture.rows) <= MOST_NUMBERS:
         return None
-    held = picture.columns.items()
-    columns = tuple(Column(title, number=bool(form), rank=i) for i, (_, (title, form)) in enumerate(held))
-    cells = tuple(tuple(_picture_cell(row.get(field), form) for field, (_, form) in held) for row in picture.rows)
+    fields = picture.columns.items()
+    columns = tuple(Column(title, number=bool(form), rank=i) for i, (_, (title, form)) in enumerate(fields))
+    cells = tuple(tuple(_picture_cell(row.get(field), form) for field, (_, form) in fields) for row in picture.rows)
     return Table(picture.title, columns, cells, (picture.caption,))
 
 
@@ -234,7 +234,7 @@ def _text(text: str, style: str = "") -> Text:
 
 def _emphasised(text: str) -> Text:
     """Return **bold** parts as such."""
-    made = _text("")
+    emphasised = _text("")
     for i, piece in enumerate(text.split("**")):
-        made.append(piece, style="bold" if i % 2 else "")
-    return made
+        emphasised.append(piece, style="bold" if i % 2 else "")
+    return emphasised

@@ -129,8 +129,8 @@ class AssessmentDisplay:
             ax.fill_between(r, low, high, color=colour, alpha=0.15)
         for values, style, title in ((profile.expected, "--", "expected"), (profile.measured, ":", "recalibrated")):
             if values is not None:
-                made = np.array(values, dtype=float)
-                lines += ax.plot(r, made, style, color=colour, label=title if first else None)
+                curve = np.array(values, dtype=float)
+                lines += ax.plot(r, curve, style, color=colour, label=title if first else None)
         ax.set(ylim=(0, 1), xlabel="Risk parameter r", ylabel="Mean probability of the outcome")
         ax.legend(loc="best")
         return list(lines)

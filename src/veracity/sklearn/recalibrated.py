@@ -121,7 +121,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             given = (X, labels, self.classes_, routed.classifier.fit)
             done = Parallel(n_jobs=self.n_jobs)(fit(clone(self.classifier), *given, *fold) for fold in folds)
             self.classifiers_ = [classifier for classifier, _ in done]
-            tests, scores = [test for _, test in folds], [found for _, found in done]
+            tests, scores = [test for _, test in folds], [fold_scores for _, fold_scores in done]
         self.calibrator_ = self._calibrator(np.concatenate(scores), labels, weight, tests, repeated)
         self.pool_ = "arithmetic" if self._is_over_confident() else "geometric"
         if not (self.ensemble or frozen):
@@ -155,10 +155,10 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             self.link_, p = linked(scores, codes, weight, tuple(names), parts, probabilities=certain)
             twice = rows if len(np.unique(rows)) < len(rows) else None
             weights: dict[str, Any] = {"counts" if repeated else "sample_weight": weight}
-            held = Forecasts.of(own, p, labels=names, **weights, clusters=twice)
+            forecasts = Forecasts.of(own, p, labels=names, **weights, clusters=twice)
         except ValueError as problem:
             raise ValueError(f"{name}: {problem}") from None
-        return calibrate(held, method=self.method)
+        return calibrate(forecasts, method=self.method)
 
     def _folds(self, X: Any, labels: Array, params: dict[str, Any]) -> list[tuple[Array, Array]]:
         """Return (rows to fit on, rows to forecast) of each fold; each class is in all of a number of folds."""
@@ -260,14 +260,14 @@ def _scores(classifier: Any, X: Any, classes: Array) -> Array:
     """Return (n, k) probabilities, or decision scores where there are none, in the order of the classes."""
     name, k = type(classifier).__name__, len(classes)
     if hasattr(classifier, "predict_proba"):
-        found, method = classifier.predict_proba(X), "predict_proba"
+        predictions, method = classifier.predict_proba(X), "predict_proba"
     elif hasattr(classifier, "decision_function"):
-        found, method = classifier.decision_function(X), "decision_function"
+        predictions, method = classifier.decision_function(X), "decision_function"
     else:
         raise TypeError(f"{name} has neither predict_proba nor decision_function\n  give a classifier with one of them")
-    if isinstance(found, list):
+    if isinstance(predictions, list):
         raise ValueError(f"{method} of {name}: several outcomes per case\n  give a classifier of one outcome")
-    scores = np.asarray(found, dtype=np.float64)
+    scores = np.asarray(predictions, dtype=np.float64)
     if method == "decision_function" and scores.ndim == 1:
         scores = np.column_stack([-scores / 2.0, scores / 2.0])
     if scores.ndim != 2 or scores.shape[1] != k:

@@ -40,10 +40,10 @@ class MeasureScorer(_BaseScorer):
 
 
 def _restored(name: str, r: float | None, request: Any) -> MeasureScorer:
-    made = scorer(r=r) if r is not None else MeasureScorer(next(m for m in MEASURES if m.name == name))
+    measure_scorer = scorer(r=r) if r is not None else MeasureScorer(next(m for m in MEASURES if m.name == name))
     if request is not None:
-        made._metadata_request = request
-    return made
+        measure_scorer._metadata_request = request
+    return measure_scorer
 
 
 def _function(measure: Measure) -> Callable[..., float]:

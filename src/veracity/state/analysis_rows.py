@@ -136,18 +136,18 @@ def _copied(f: Forecasts, order: NDArray[Any]) -> Forecasts:
         chosen = values.take(order, axis=0) if values.flags.c_contiguous else values[order]  # take would copy all
         return np.ascontiguousarray(chosen, dtype=kind)
 
-    held: dict[str, Any] = {name: taken(getattr(f, name)) for name in ("weights", *CONTENT)}
+    columns: dict[str, Any] = {name: taken(getattr(f, name)) for name in ("weights", *CONTENT)}
     if f.features is not None:
-        held["features"] = _numbered(held["features"])
+        columns["features"] = _numbered(columns["features"])
     split = f.split and f.case is not None
     if f.case is not None and not split:
-        held["case"] = keys_of(held["case"])
+        columns["case"] = keys_of(columns["case"])
     p = f.probabilities
     p = f.matrix if p is not None and p.ndim == 1 and f.log_realised is not None else p
     p = taken(p, np.float32 if p is not None and p.dtype == np.float32 else np.float64)
     if p is not None:
         p += p.dtype.type(0.0)  # −0 is 0
-    made = Forecasts(
+    rows = Forecasts(
         p,
         taken(f.outcomes, np.int64),
         f.classes,
@@ -157,9 +157,9 @@ def _copied(f: Forecasts, order: NDArray[Any]) -> Forecasts:
         half=f.half,
         split=split,
         names=Names(),
-        **held,
+        **columns,
     )
-    return _with_cases(made, f.numbers[order]) if split and held["case"].dtype != np.uint64 else made
+    return _with_cases(rows, f.numbers[order]) if split and columns["case"].dtype != np.uint64 else rows
 
 
 def _with_cases(f: Forecasts, numbers: NDArray[Any] | None = None) -> Forecasts:
@@ -171,12 +171,12 @@ def _with_cases(f: Forecasts, numbers: NDArray[Any] | None = None) -> Forecasts:
     if f.split and numbers is None:
         return f
     f = replace(f, split=True)
-    held = mix(_content(f) ^ np.asarray(1.0 if f.weights is None else f.weights, dtype=np.float64).view(np.uint64))
+    content = mix(_content(f) ^ np.asarray(1.0 if f.weights is None else f.weights, dtype=np.float64).view(np.uint64))
     if numbers is None:
-        return replace(f, case=held)
+        return replace(f, case=content)
     number, at = np.unique(numbers, return_inverse=True)
     case = mix(mix(number.astype(np.uint64)) * SEED)
-    np.add.at(case, at.ravel(), held)
+    np.add.at(case, at.ravel(), content)
     return replace(f, case=case[at.ravel()])
 
 

@@ -64,9 +64,9 @@ class Sample:
 
 def _copied(f: Forecasts) -> Forecasts:
     """Return float64 rows that share no memory with the input, without columns that a sample does not need."""
-    held = {name: None if (v := getattr(f, name)) is None else np.array(v) for name in SAMPLED}
+    columns = {name: None if (v := getattr(f, name)) is None else np.array(v) for name in SAMPLED}
     if f.probabilities is not None:
-        held["probabilities"] = np.array(f.probabilities, dtype=np.float64) + 0.0
-    held["rows"] = np.array(f.numbers)
+        columns["probabilities"] = np.array(f.probabilities, dtype=np.float64) + 0.0
+    columns["rows"] = np.array(f.numbers)
     groups = {name: np.asarray(values).astype(str) for name, values in f.groups.items()}
-    return Forecasts(**held, classes=f.classes, picks_only=f.picks_only, groups=groups, names=Names())  # type: ignore[arg-type]
+    return Forecasts(**columns, classes=f.classes, picks_only=f.picks_only, groups=groups, names=Names())  # type: ignore[arg-type]

@@ -65,10 +65,10 @@ def _check_sums(sums: Sums, k: int) -> None:
     for name, wanted in vars(Sums.zero(k)).items():
         if not isinstance(wanted, np.ndarray):
             continue
-        held = getattr(sums, name)
-        _require(isinstance(held, np.ndarray) and held.dtype == np.float64 and held.shape == wanted.shape, name)
-        _require(not np.isnan(held).any() and not np.isposinf(held).any(), name)
-        _require(name == "log_tiny" or np.isfinite(held).all(), name)
+        array = getattr(sums, name)
+        _require(isinstance(array, np.ndarray) and array.dtype == np.float64 and array.shape == wanted.shape, name)
+        _require(not np.isnan(array).any() and not np.isposinf(array).any(), name)
+        _require(name == "log_tiny" or np.isfinite(array).all(), name)
     _require(
         (sums.by_class[:, :2] >= 0).all() and (sums.column >= 0).all() and (sums.powers >= 0).all(), "sums below 0"
     )
@@ -112,8 +112,8 @@ def _check_rows(f: Forecasts, complete: bool, rows: int, k: int) -> None:
     _require(p is not None or f.log_realised is not None, "analysis rows without forecasts")
     _require(p is None or y is not None, "analysis rows without outcomes")
     _require(not f.split or f.case is not None, "split outcomes without cases")
-    held = p if p is not None else f.log_realised
-    _require(isinstance(held, np.ndarray) and held.ndim, "analysis rows")
+    forecasts = p if p is not None else f.log_realised
+    _require(isinstance(forecasts, np.ndarray) and forecasts.ndim, "analysis rows")
     for name in COLUMNS:
         values = getattr(f, name)
         if values is None:

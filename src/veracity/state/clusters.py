@@ -68,10 +68,10 @@ class ClusterSums:
         values = self.values[:, columns]
         values = values if combine is None else values @ combine
         total = self.weight.sum()
-        found: Floats = values - self.weight[:, None] * (values.sum(axis=0) / total)
-        found[np.abs(found) <= 1e-13 * np.abs(values)] = 0.0  # rounding
-        found /= total
-        return found
+        influences: Floats = values - self.weight[:, None] * (values.sum(axis=0) / total)
+        influences[np.abs(influences) <= 1e-13 * np.abs(values)] = 0.0  # rounding
+        influences /= total
+        return influences
 
 
 # -- scores of one model by key ---------------------------------------------------------------------------------------

@@ -44,15 +44,15 @@ def _weights(rows: Forecasts) -> Hashes:
 
 def class_keys(rows: Forecasts) -> Hashes:
     """Return (k,) 64 bits of each class: its forecasts and outcomes, and the rows that they are in."""
-    weights, copies, found = _weights(rows), rows.copies.astype(np.uint64), np.zeros(rows.k, np.uint64)
+    weights, copies, keys = _weights(rows), rows.copies.astype(np.uint64), np.zeros(rows.k, np.uint64)
     for part, bits in _entries(rows):
         own = mix(bits) * SEED
         own[np.arange(len(own)), rows.observed[part]] ^= HAPPENED
         own = mix(own)
         whole = mix(own.sum(axis=1, dtype=np.uint64) ^ mix(weights[part] * SEED))
         own ^= whole[:, None]
-        found += (mix(mix(own) * SEED) * copies[part, None]).sum(axis=0, dtype=np.uint64)
-    return mix(found)
+        keys += (mix(mix(own) * SEED) * copies[part, None]).sum(axis=0, dtype=np.uint64)
+    return mix(keys)
 
 
 def class_order(rows: Forecasts) -> NDArray[np.int64]:
@@ -70,10 +70,10 @@ def class_order(rows: Forecasts) -> NDArray[np.int64]:
 def forecast_hashes(rows: Forecasts, classes: Hashes | None = None) -> Hashes:
     """Return (n,) 64 bits of each forecast; `classes` are the keys of the classes where these are known."""
     names = class_keys(rows) if classes is None else classes
-    found = np.empty(len(rows), np.uint64)
+    hashes = np.empty(len(rows), np.uint64)
     for part, bits in _entries(rows):
-        found[part] = mix(mix(bits ^ names) * SEED).sum(axis=1, dtype=np.uint64)
-    return mix(found)
+        hashes[part] = mix(mix(bits ^ names) * SEED).sum(axis=1, dtype=np.uint64)
+    return mix(hashes)
 
 
 def row_hashes(rows: Forecasts, hashes: Hashes | None = None, classes: Hashes | None = None) -> Hashes:
@@ -85,9 +85,9 @@ def row_hashes(rows: Forecasts, hashes: Hashes | None = None, classes: Hashes | 
 
 def cluster_keys(cluster: Array, rows: Hashes, copies: Array) -> Hashes:
     """Return (clusters,) 64 bits of what each holds; `cluster` numbers the cluster of each row."""
-    found = np.zeros(int(cluster.max(initial=-1)) + 1, np.uint64)
-    np.add.at(found, cluster, mix(rows) * np.asarray(copies).astype(np.uint64))
-    return mix(found)
+    keys = np.zeros(int(cluster.max(initial=-1)) + 1, np.uint64)
+    np.add.at(keys, cluster, mix(rows) * np.asarray(copies).astype(np.uint64))
+    return mix(keys)
 
 
 def cluster_numbers(clusters: Array, rows: Hashes, copies: Array) -> NDArray[np.int64]:

@@ -28,16 +28,16 @@ class Costs(NamedTuple):
 
 def take_thresholds(option: Option, value: Any) -> tuple[float, ...]:
     """Return probabilities to act from, rising, from numbers or a comma list."""
-    found = []
+    thresholds = []
     for item in _items(value):
         x = _number(option, item, "0.1,0.2")
         if not 0.0 < x < 1.0:
             percent = f"{x / 100.0:g} for {x:g} %" if 1.0 <= x < 100.0 else "such as 0.1,0.2"
             raise OptionError(option.name, f"{x:g} is outside (0, 1)\n  give probabilities: {percent}")
-        found.append(x)
-    if isinstance(value, str) and not found:
+        thresholds.append(x)
+    if isinstance(value, str) and not thresholds:
         raise OptionError(option.name, f"{value!r:.40} holds no number\n  give probabilities such as 0.1,0.2")
-    return tuple(sorted(set(found)))
+    return tuple(sorted(set(thresholds)))
 
 
 def take_costs(option: Option, value: Any) -> tuple[str, ...]:
@@ -136,12 +136,12 @@ def _named(option: Option, value: Any, example: str) -> dict[str, float]:
     """Return numbers by name, from a mapping or from NAME=NUMBER,…"""
     if isinstance(value, Mapping):
         return {canonical(name): _number(option, x, example) for name, x in value.items()}
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for item in _items(value):
         name, equals, x = str(item).rpartition("=")
         if not equals or not name.strip():
             raise OptionError(option.name, f"{str(item).strip()!r:.40} is not NAME=NUMBER\n  write {example}")
-        if canonical(name) in found:
+        if canonical(name) in numbers:
             raise OptionError(option.name, f"{canonical(name)} is given twice\n  write {example}")
-        found[canonical(name)] = _number(option, x, example)
-    return found
+        numbers[canonical(name)] = _number(option, x, example)
+    return numbers

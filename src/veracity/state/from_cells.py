@@ -106,8 +106,8 @@ def without_rows(tally: Tally, at_least: int) -> Tally:
         low=np.zeros(2 * len(count)),
         high=np.ones(2 * len(count)),
     )
-    made = tally_of_cells(cells, tally.classes, tally.plan)
-    return replace(_rowless(made), sums=tally.sums, findings=findings, cases=tally.cases, names=tally.names)
+    cell_tally = tally_of_cells(cells, tally.classes, tally.plan)
+    return replace(_rowless(cell_tally), sums=tally.sums, findings=findings, cases=tally.cases, names=tally.names)
 
 
 def _coarser(h: Histogram, edges: Floats, at_least: int) -> Histogram:
@@ -129,12 +129,12 @@ def _coarser(h: Histogram, edges: Floats, at_least: int) -> Histogram:
 
 def _joined(count: Ints, at_least: int) -> Ints:
     """Return (cells,) the number of the group of each cell: neighbours, joined until a group has enough cases."""
-    place, number, held = np.zeros(len(count), np.int64), 0, 0
+    place, number, total = np.zeros(len(count), np.int64), 0, 0
     for i, n in enumerate(count.tolist()):
         place[i] = number
-        held += n
-        if held >= at_least:
-            number, held = number + 1, 0
-    if held and number:  # what is left at the end joins the last group
+        total += n
+        if total >= at_least:
+            number, total = number + 1, 0
+    if total and number:  # what is left at the end joins the last group
         place[place == number] = number - 1
     return place

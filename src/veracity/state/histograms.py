@@ -31,14 +31,14 @@ class Cells:
     def add(self, parts: Sequence[Histogram]) -> None:
         """Add one histogram to each sum."""
         offsets, columns = joined(parts)
-        held = {name: values[offsets[0] : offsets[-1]] for name, values in columns.items()}
-        place = held.pop("cells") + np.repeat(np.arange(self._n) * self._size, np.diff(offsets))
-        weighted = "all_weight" in held
+        by_name = {name: values[offsets[0] : offsets[-1]] for name, values in columns.items()}
+        place = by_name.pop("cells") + np.repeat(np.arange(self._n) * self._size, np.diff(offsets))
+        weighted = "all_weight" in by_name
         if self._sums and weighted != ("all_weight" in self._sums):
             # A part without weights has weight one.
-            lacking = self._sums if weighted else held
+            lacking = self._sums if weighted else by_name
             lacking |= {name: lacking[count].astype(np.float64) for name, count in COUNTS.items()}
-        for name, values in held.items():
+        for name, values in by_name.items():
             if name not in self._sums:
                 self._sums[name] = np.zeros(self._n * self._size, values.dtype)
             self._sums[name][place] += values
@@ -47,10 +47,10 @@ class Cells:
         """Return the sums, without empty cells."""
         used = np.flatnonzero(self._sums["all"])
         which, cells = np.divmod(used, self._size)
-        held = {"cells": cells.astype(np.int32), **{name: values[used] for name, values in self._sums.items()}}
+        columns = {"cells": cells.astype(np.int32), **{name: values[used] for name, values in self._sums.items()}}
         ends = np.searchsorted(which, np.arange(self._n + 1))
         slices = [slice(*ends[i : i + 2]) for i in range(self._n)]
-        return tuple(Histogram(**{name: values[part] for name, values in held.items()}) for part in slices)
+        return tuple(Histogram(**{name: values[part] for name, values in columns.items()}) for part in slices)
 
 
 def regrouped(h: Histogram, cells: NDArray[np.int32]) -> Histogram:
@@ -83,14 +83,14 @@ def forecasts_from_cells(h: Histogram, edges: Array, classes: tuple[Any, ...]) -
 def without_not_offered(h: Histogram, absent: NDArray[np.bool_], f: Forecasts) -> Histogram:
     """Return the histogram without the options that were not offered, which the pass counted as probability 0."""
     counts = f.copies * (absent if absent.ndim == 1 else absent.sum(axis=1))
-    held = {name: values.copy() for name, values in vars(h).items() if values is not None}
-    zero = held["cells"] == 0
-    held["all"][zero] -= int(counts.sum())
-    if f.weights is not None and "all_weight" in held:
-        held["all_weight"][zero] -= float(counts @ f.weights)
-        held["all_weight2"][zero] -= float(counts @ f.weights**2)
-    some = held["all"] > 0
-    return Histogram(**{name: values[some] for name, values in held.items()})
+    columns = {name: values.copy() for name, values in vars(h).items() if values is not None}
+    zero = columns["cells"] == 0
+    columns["all"][zero] -= int(counts.sum())
+    if f.weights is not None and "all_weight" in columns:
+        columns["all_weight"][zero] -= float(counts @ f.weights)
+        columns["all_weight2"][zero] -= float(counts @ f.weights**2)
+    some = columns["all"] > 0
+    return Histogram(**{name: values[some] for name, values in columns.items()})
 
 
 def true_entries(f: Forecasts, p: Array, grid: Grid) -> Histogram:

@@ -116,8 +116,8 @@ def _tuples(value: Any) -> Any:
 
 
 def _keyed(sums: dict[str, Any], weight2: float, plain: Any) -> ClusterScores:
-    found = ClusterScores(ClusterSums(**sums), float(weight2), plain)
+    scores = ClusterScores(ClusterSums(**sums), float(weight2), plain)
     lengths = {len(sums[name]) for name in ("keys", "cases", "weight", "values")}
     if len(lengths) > 1 or len(plain) != len(SCORES):
         raise Damaged("sums by key of several lengths")
-    return found
+    return scores

@@ -59,8 +59,8 @@ class CaseScores:
         return cls(keys[starts], f.copies[starts], weight, scores, f.numbers[starts], outcomes[starts], by, groups)
 
     def take(self, index: Any) -> CaseScores:
-        held = {name: values[index] for name, values in vars(self).items() if name != "groups" and values is not None}
-        return replace(self, **held, groups={name: values[index] for name, values in self.groups.items()})
+        arrays = {name: values[index] for name, values in vars(self).items() if name != "groups" and values is not None}
+        return replace(self, **arrays, groups={name: values[index] for name, values in self.groups.items()})
 
     @classmethod
     def concat(cls, parts: Sequence[CaseScores]) -> CaseScores:
@@ -133,8 +133,8 @@ class Moments:
 
 def pairs_of(models: int) -> tuple[Array, Array]:
     """Return the first and the second model of every pair, in order."""
-    found = np.array(list(combinations(range(models), 2)), dtype=np.int64).reshape(-1, 2)
-    return found[:, 0], found[:, 1]
+    pairs = np.array(list(combinations(range(models), 2)), dtype=np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ class Extremes:
     @classmethod
     def of(cls, x: Floats, case: CaseScores) -> Extremes:
         """Return those of scores x (models, cases)."""
-        found = []
+        parts = []
         for pair, (a, b) in enumerate(zip(*pairs_of(len(x)), strict=True)):
             with np.errstate(invalid="ignore"):
                 d = x[a] - x[b]
@@ -159,10 +159,10 @@ class Extremes:
             if len(known) > 4 * EXTREMES:
                 edge = np.argpartition(pull, (EXTREMES, len(pull) - EXTREMES - 1))
                 known = known[np.concatenate([edge[: EXTREMES + 1], edge[-EXTREMES - 1 :]])]
-            found.append(
+            parts.append(
                 (np.full(len(known), pair), d[known], case.weight[known], case.rows[known], case.outcomes[known])
             )
-        return cls(*(np.concatenate(column) for column in zip(*found, strict=True)))._fewest()
+        return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))._fewest()
 
     def _fewest(self) -> Extremes:
         pull = self.difference * self.weight
@@ -210,9 +210,9 @@ class Pairs:
                 continue
             by = f.time if f.clusters is None else f.clusters
             self.kind = None if by is None else TIME if f.clusters is None else CLUSTER
-            made = CaseScores.of(f, self.scorer(f), by)
-            self._waiting[f.model].append(made)
-            self._number += len(made)
+            scores = CaseScores.of(f, self.scorer(f), by)
+            self._waiting[f.model].append(scores)
+            self._number += len(scores)
             self.samples[f.model].add(replace(f, findings=()))
         lengths = {sum(map(len, parts)) for parts in self._waiting.values()}
         if len(lengths) == 1 or self._number > WAIT:
@@ -222,18 +222,18 @@ class Pairs:
         """Add the waiting cases that all models have given."""
         if not all(self._waiting.values()):
             return
-        held = {name: CaseScores.concat(parts) for name, parts in self._waiting.items()}
-        first = next(iter(held.values()))
-        equal = all(np.array_equal(first.keys, one.keys) for one in held.values())
+        by_model = {name: CaseScores.concat(parts) for name, parts in self._waiting.items()}
+        first = next(iter(by_model.values()))
+        equal = all(np.array_equal(first.keys, one.keys) for one in by_model.values())
         if only_equal and not equal:
             return
         self._waiting, self._number = {name: [] for name in self.models}, 0
         if equal:
-            self._fold(list(held.values()))
+            self._fold(list(by_model.values()))
             return
-        common = reduce(np.intersect1d, (one.keys for one in held.values()))
+        common = reduce(np.intersect1d, (one.keys for one in by_model.values()))
         chosen = []
-        for name, one in held.items():
+        for name, one in by_model.items():
             order = np.argsort(one.keys, kind="stable")
             place = np.searchsorted(one.keys, common, sorter=order)
             chosen.append(one.take(order[place]))
@@ -244,12 +244,12 @@ class Pairs:
         if len(common):
             self._fold(chosen)
 
-    def _fold(self, held: list[CaseScores]) -> None:
-        first = held[0]
-        if any(not np.allclose(one.weight, first.weight, rtol=1e-9, atol=0.0) for one in held[1:]):
+    def _fold(self, per_model: list[CaseScores]) -> None:
+        first = per_model[0]
+        if any(not np.allclose(one.weight, first.weight, rtol=1e-9, atol=0.0) for one in per_model[1:]):
             self.unequal_weights = True
             return
-        x = np.stack([one.scores.T for one in held], axis=1)  # (scores, models, cases)
+        x = np.stack([one.scores.T for one in per_model], axis=1)  # (scores, models, cases)
         by = None if first.by is None or self.kind is None else (self.kind, first.by)
         self.moments = plus(self.moments, Moments.of(x, first.cases, first.weight, by))
         self.extremes = plus(self.extremes, Extremes.of(x[0], first))
@@ -300,22 +300,22 @@ class Pairs:
                 "moments": self.moments,
                 "groups": self.groups,
                 "extremes": self.extremes,
-                "samples": {name: (held, self.samples[name].complete) for name, held in stored.items()},
+                "samples": {name: (columns, self.samples[name].complete) for name, columns in stored.items()},
                 "waiting": self._waiting,
             }
         )
 
     def add_bytes(self, data: bytes) -> None:
         """Add the state that `to_bytes` wrote."""
-        held = loads(data)
+        content = loads(data)
         other = Pairs(self.models, self.scorer)
-        other.kind, other.unequal_weights = held["kind"], held["unequal_weights"]
-        other.moments = None if held["moments"] is None else _restored(held["moments"])
-        other.groups = {c: {v: _restored(m) for v, m in levels.items()} for c, levels in held["groups"].items()}
-        other.extremes = None if held["extremes"] is None else Extremes(**held["extremes"])
-        for name, (rows, complete) in held["samples"].items():
+        other.kind, other.unequal_weights = content["kind"], content["unequal_weights"]
+        other.moments = None if content["moments"] is None else _restored(content["moments"])
+        other.groups = {c: {v: _restored(m) for v, m in levels.items()} for c, levels in content["groups"].items()}
+        other.extremes = None if content["extremes"] is None else Extremes(**content["extremes"])
+        for name, (rows, complete) in content["samples"].items():
             other.samples[name] = Sample(Forecasts(**rows | {"classes": tuple(rows["classes"])}), complete)
-        other._waiting = {name: [CaseScores(**part) for part in parts] for name, parts in held["waiting"].items()}
+        other._waiting = {name: [CaseScores(**part) for part in parts] for name, parts in content["waiting"].items()}
         self.merge(other)
 
 
@@ -323,5 +323,5 @@ def _joined(parts: Sequence[Any], names: Iterable[str]) -> dict[str, Array]:
     return {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
 
 
-def _restored(held: dict[str, Any]) -> Moments:
-    return Moments(**{**held, "keyed": None if held["keyed"] is None else ClusterSums(**held["keyed"])})
+def _restored(content: dict[str, Any]) -> Moments:
+    return Moments(**{**content, "keyed": None if content["keyed"] is None else ClusterSums(**content["keyed"])})

@@ -22,20 +22,20 @@ def dumps(value: Any) -> bytes:
     """Return bytes of dicts by text, records, lists, numbers, texts, bytes, and arrays of numbers or texts."""
     bodies: list[bytes] = []
 
-    def put(held: Any) -> Any:
-        if isinstance(held, np.ndarray):
-            bodies.append(held.tobytes())
-            return ["array", held.dtype.str, list(held.shape)]
-        if isinstance(held, bytes):
-            bodies.append(held)
-            return ["bytes", "|u1", [len(held)]]
-        if isinstance(held, (list, tuple)):
-            return ["list", *map(put, held)]
-        if is_dataclass(held):
-            return {f.name: put(getattr(held, f.name)) for f in fields(held)}
-        if isinstance(held, dict):
-            return {key: put(one) for key, one in held.items()}
-        return held.item() if isinstance(held, np.generic) else held
+    def put(node: Any) -> Any:
+        if isinstance(node, np.ndarray):
+            bodies.append(node.tobytes())
+            return ["array", node.dtype.str, list(node.shape)]
+        if isinstance(node, bytes):
+            bodies.append(node)
+            return ["bytes", "|u1", [len(node)]]
+        if isinstance(node, (list, tuple)):
+            return ["list", *map(put, node)]
+        if is_dataclass(node):
+            return {f.name: put(getattr(node, f.name)) for f in fields(node)}
+        if isinstance(node, dict):
+            return {key: put(one) for key, one in node.items()}
+        return node.item() if isinstance(node, np.generic) else node
 
     head = json.dumps(put(value)).encode()
     return b"".join([len(head).to_bytes(8, "little"), head, *bodies])
@@ -45,15 +45,15 @@ def loads(data: bytes) -> Any:
     """Return the value given to `dumps`, records as dicts and tuples as lists; other bytes are `Damaged`."""
     at = 8 + int.from_bytes(data[:8], "little")
 
-    def get(held: Any) -> Any:
+    def get(node: Any) -> Any:
         nonlocal at
-        if isinstance(held, dict):
-            return {key: get(one) for key, one in held.items()}
-        if not isinstance(held, list):
-            return held
-        if held[0] == "list":
-            return [get(one) for one in held[1:]]
-        kind, name, shape = held
+        if isinstance(node, dict):
+            return {key: get(one) for key, one in node.items()}
+        if not isinstance(node, list):
+            return node
+        if node[0] == "list":
+            return [get(one) for one in node[1:]]
+        kind, name, shape = node
         if not KINDS.fullmatch(name) or len(shape) > 3 or not all(type(n) is int and n >= 0 for n in shape):
             raise Damaged(f"an array of {name!r} with shape {shape!r}")
         dtype, start, size = np.dtype(name), at, prod(shape)

@@ -36,26 +36,26 @@ MOST_R = 20.0  # of a score: beyond, p^(1 - r) of unlikely outcomes is too large
 
 def _share(option: Option, value: Any) -> float:
     """Return a number from 0 to below one half."""
-    found = as_number(option, value)
-    if not 0.0 <= found < 0.5:
+    share = as_number(option, value)
+    if not 0.0 <= share < 0.5:
         raise OptionError(option.name, f"{value!r} is outside [0, 0.5){option.hint}")
-    return found
+    return share
 
 
 def _width(option: Option, value: Any) -> float:
     """Return a share as the width of a bin; one so small that 1 minus it is 1 leaves no bin at the upper end."""
-    found = _share(option, value)
-    if found and 1.0 - found == 1.0:
+    width = _share(option, value)
+    if width and 1.0 - width == 1.0:
         raise OptionError(option.name, f"{value!r} is too small{option.hint}")
-    return found
+    return width
 
 
 def _confidence(option: Option, value: Any) -> float:
     """Return a number between 0 and 1."""
-    found = as_number(option, value)
-    if not 0.0 < found < 1.0:
+    confidence = as_number(option, value)
+    if not 0.0 < confidence < 1.0:
         raise OptionError(option.name, f"{value!r} is outside (0, 1); 0.95 is usual")
-    return found
+    return confidence
 
 
 def _whole(option: Option, value: Any, least: int = 0, most: float = math.inf, what: str = "") -> Any:
@@ -70,28 +70,28 @@ def _bins(option: Option, value: Any) -> Any:
     """Return "auto" or a whole number, also from its text."""
     if value == "auto":
         return value
-    found = int(value) if isinstance(value, str) and value.isdecimal() else value
-    if isinstance(found, (str, bool)) or found < 1 or found % 1:
+    bins = int(value) if isinstance(value, str) and value.isdecimal() else value
+    if isinstance(bins, (str, bool)) or bins < 1 or bins % 1:
         raise OptionError(option.name, f"{value!r} is neither auto nor a whole number from 1")
-    return found
+    return bins
 
 
 def finite_power(r: Any) -> float:
     """Return r as a number; a mean at infinity is the least or the greatest probability, and no mean of many."""
-    found = as_number(PLANNED["r"], r)
-    if not math.isfinite(found):
-        raise OptionError("r", f"{found:g} is not finite\n  give a number such as -0.5")
-    return found
+    power = as_number(PLANNED["r"], r)
+    if not math.isfinite(power):
+        raise OptionError("r", f"{power:g} is not finite\n  give a number such as -0.5")
+    return power
 
 
 def _risk_parameters(option: Option, value: Any) -> tuple[float, ...]:
     """Return one number or several; scores exist for those above −1, means for all."""
     one = isinstance(value, (str, bytes)) or not hasattr(value, "__iter__") or getattr(value, "ndim", 1) == 0
-    found = tuple(as_number(option, each) for each in ([value] if one else value))
-    for r in found:
+    parameters = tuple(as_number(option, each) for each in ([value] if one else value))
+    for r in parameters:
         if not -MOST_R <= r <= MOST_R:
             raise OptionError(option.name, f"{r:g}; means and scores are computed from {-MOST_R:g} to {MOST_R:g}")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(parameters))
 
 
 def _window(option: Option, value: Any) -> str | None:
@@ -260,7 +260,7 @@ class Plan:
 
     def require(
         self,
-        held: Collection[str],
+        roles: Collection[str],
         dashes: str = "",
         times: float = math.inf,
         *,
@@ -279,10 +279,10 @@ class Plan:
             )
         for name, planned in PLANNED.items():
             value, needed = getattr(self, name), planned.needs
-            if not needed or value == USUAL.get(name, planned.default) or needed in held:
+            if not needed or value == USUAL.get(name, planned.default) or needed in roles:
                 continue
             add = f"--{needed.removesuffix('s')} COL" if dashes else f"{needed}="
-            add += f" instead of {dashes}cluster" if needed == "time" and "cluster" in held else ""
+            add += f" instead of {dashes}cluster" if needed == "time" and "cluster" in roles else ""
             shown = ",".join(map(str, value)) if isinstance(value, tuple) else value
             given = f"{planned.typed_as if dashes else name} {shown}"
             remedy = "leave it out" if needed == "classes" else f"add {add}, or leave it out"

@@ -75,8 +75,8 @@ class Sums:
 
 def squared_deviations(mean: Any, total2: Any, square2: Any, weight2: Any) -> Floats:
     """Return Σw²(x − mean)² from Σw²x, Σw²x² and Σw²; 0 where only the rounding of sums that cancel is left."""
-    found = square2 - 2.0 * mean * total2 + mean**2 * weight2
-    return np.where(found <= 1e-13 * np.maximum(square2, mean**2 * weight2), 0.0, found)
+    deviations = square2 - 2.0 * mean * total2 + mean**2 * weight2
+    return np.where(deviations <= 1e-13 * np.maximum(square2, mean**2 * weight2), 0.0, deviations)
 
 
 def plus(a: Any, b: Any) -> Any:

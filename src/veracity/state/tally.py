@@ -164,8 +164,8 @@ class Tally:
         Cells of the grid are returned whole.
         """
         most = max(FEWEST, min(most, entries // max(self.k, 1)))
-        held = self._split_copies
-        return self.rows if self.on_cells or len(held) <= most else held.take(slice(most)).precise()
+        rows = self._split_copies
+        return self.rows if self.on_cells or len(rows) <= most else rows.take(slice(most)).precise()
 
     @staticmethod
     def dependent(rows: Forecasts) -> NDArray[Any] | None:
@@ -262,26 +262,26 @@ class RunningTally:
 
     def add(self, tally: Tally) -> None:
         """Add a tally of the same plan and classes."""
-        held = self._held or tally
-        require_same_kind(held, tally)
-        if self._held is None or (self._cells is None and not held.cases):
+        base = self._held or tally
+        require_same_kind(base, tally)
+        if self._held is None or (self._cells is None and not base.cases):
             self._held = tally
         elif tally.cases:
             if self._cells is None:
-                cells, classes = held.grid, len(held.classwise)
-                size = len(cells) if held.k <= MANY else len(cells.nested_edges)
+                cells, classes = base.grid, len(base.classwise)
+                size = len(cells) if base.k <= MANY else len(cells.nested_edges)
                 self._cells = Cells(2, len(cells)), Cells(classes, size)
-                self._grow(held, *self._cells)
-                nothing = AnalysisRows(held.analysis.rows.take(slice(0)), False)
-                held = replace(held, analysis=nothing, groups={})  # its rows need not stay in memory
+                self._grow(base, *self._cells)
+                nothing = AnalysisRows(base.analysis.rows.take(slice(0)), False)
+                base = replace(base, analysis=nothing, groups={})  # its rows need not stay in memory
             self._grow(tally, *self._cells)
             self._held = replace(
-                held,
-                sums=held.sums + tally.sums,
-                lowest=tuple(sorted(held.lowest + tally.lowest)[:LOWEST]),
-                findings=merge(held.findings + tally.findings),
-                cases=held.cases + tally.cases,
-                by_key=plus(held.by_key, tally.by_key),
+                base,
+                sums=base.sums + tally.sums,
+                lowest=tuple(sorted(base.lowest + tally.lowest)[:LOWEST]),
+                findings=merge(base.findings + tally.findings),
+                cases=base.cases + tally.cases,
+                by_key=plus(base.by_key, tally.by_key),
             )
 
     def _grow(self, tally: Tally, whole: Cells, classwise: Cells) -> None:
@@ -318,19 +318,19 @@ class RunningTally:
 
     def _added(self) -> Tally:
         """Return the sum of the tallies, without the rows that were counted by place."""
-        held = self._held
-        if held is None:
+        base = self._held
+        if base is None:
             raise ValueError("nothing to add: give at least one tally")
         if self._cells is None:
-            return held
+            return base
         self._settle_groups()
         (pooled, top), classwise = self._cells[0].histograms(), self._cells[1]
         return replace(
-            held,
+            base,
             pooled=pooled,
             top=top,
-            classwise=classwise.histograms() if held.classwise else (),
-            findings=tuple(sorted(_of_all(held.findings, held.cases), key=lambda f: (f.code, repr(f)))),
+            classwise=classwise.histograms() if base.classwise else (),
+            findings=tuple(sorted(_of_all(base.findings, base.cases), key=lambda f: (f.code, repr(f)))),
             analysis=self._rows.rows(),
             groups={c: {v: parts[0] for v, parts in sorted(ls.items())} for c, ls in self._groups.items()},
         )

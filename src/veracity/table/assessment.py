@@ -186,10 +186,10 @@ class TableAssessment(Presented):
     def _at(self, p: float) -> records.AtPrevalence:
         d, joint = self.at_prevalence(p), formula.likelihoods(self.counts) * [1.0 - p, p]
         information = formula.mutual_information(joint) if 0.0 < p < 1.0 else 0.0
-        held = records.AtPrevalence(p, d.tolist(), formula.psep(d), information)
+        there = records.AtPrevalence(p, d.tolist(), formula.psep(d), information)
         ratios = None if self.intervals is None else self.intervals.likelihood_ratios
         if ratios is None:
-            return held
+            return there
         ends = [
             None if one is None or one.log is None else [x * p / (1.0 - p + x * p) for x in one.log] for one in ratios
         ]
@@ -200,7 +200,7 @@ class TableAssessment(Presented):
             variance = (1.0 / self.counts[[0, -1]] - each).sum(1)
             correlation = max(-float(each.sum() / math.sqrt(variance.prod())), -1.0)
             psep = records.Limits(newcombe=difference_limits([d[-1, -1], *worst], [d[0, -1], *best], correlation))
-        return replace(held, limits=limits, psep_limits=psep)
+        return replace(there, limits=limits, psep_limits=psep)
 
     # -- terms of a score -------------------------------------------------------------------------------------------
 
@@ -365,7 +365,7 @@ class TableAssessment(Presented):
 
     def document(self) -> dict[str, Any]:
         """Return everything as plain data, for JSON and CSV."""
-        numbers = [name for name, held in vars(TableAssessment).items() if isinstance(held, cached_property)]
+        numbers = [name for name, attribute in vars(TableAssessment).items() if isinstance(attribute, cached_property)]
         return {"schema": SCHEMA, **self._values((*CORE, *numbers, "train", "strata"))}
 
     def _values(self, names: Sequence[str]) -> dict[str, Any]:
@@ -377,7 +377,7 @@ class TableAssessment(Presented):
         if isinstance(value, TableAssessment):
             return value._values(PARTS[name])
         if name == "strata" and isinstance(value, Mapping):
-            return {part: self._value(name, held) for part, held in value.items()}
+            return {part: self._value(name, stratum) for part, stratum in value.items()}
         return _whole(plain(value)) if name in COUNTED else plain(value)
 
 

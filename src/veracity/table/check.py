@@ -39,13 +39,13 @@ def _too_small(cells: Array) -> str:
 
 
 def names(argument: str, given: Sequence[Any], size: int) -> Names:
-    found = tuple(str(name) for name in given)
-    if found and len(found) != size:
-        raise ValueError(f"{argument}: {len(found)} names ({', '.join(found)}) for {size} {argument}")
-    for name in found:
-        if found.count(name) > 1:
+    texts = tuple(str(name) for name in given)
+    if texts and len(texts) != size:
+        raise ValueError(f"{argument}: {len(texts)} names ({', '.join(texts)}) for {size} {argument}")
+    for name in texts:
+        if texts.count(name) > 1:
             raise ValueError(f"{argument}: the name {name!r} occurs twice; give each its own")
-    return found
+    return texts
 
 
 def problem(counts: Array, rows: Names, columns: Names, unit: str) -> str:

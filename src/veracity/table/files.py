@@ -132,9 +132,9 @@ class Source:
 
     def roles(self, **used: str | None) -> str:
         """Return a sentence with the role of each column, and those that were not used."""
-        said = ", ".join(f"{role} `{column}`" for role, column in used.items() if column is not None)
+        listing = ", ".join(f"{role} `{column}`" for role, column in used.items() if column is not None)
         rest = [f"`{column}`" for column in self.table.columns if column not in used.values()]
-        return f"Read as {said}{'; not used: ' if rest else ''}{', '.join(rest)}."
+        return f"Read as {listing}{'; not used: ' if rest else ''}{', '.join(rest)}."
 
 
 def read(path: str, asked: FileOptions) -> PredictionTable:
@@ -257,8 +257,8 @@ def _tidy_form(source: Source, asked: FileOptions) -> PredictionTable | None:
     n = None if cases is None else source.numbers(cases)
     unit = {"unit": "weights", "cases": asked.n} if asked.shares or asked.weight else {}
     table = PredictionTable.from_tidy(forecast, happened, n, rows=rows, columns=asked.columns, **asked.options, **unit)
-    said = source.roles(forecast=category, outcome=outcome, cases=cases, group=asked.group)
-    table = replace(table, notes=(said if n is not None else f"{said} Each line is one case.", *table.notes))
+    note = source.roles(forecast=category, outcome=outcome, cases=cases, group=asked.group)
+    table = replace(table, notes=(note if n is not None else f"{note} Each line is one case.", *table.notes))
     if stated is not None and table.binary:
         table = replace(table, forecasts=np.array(list(stated.values())))
     if asked.group is None:
@@ -295,9 +295,9 @@ def _unnamed(grid: list[list[float]], asked: FileOptions) -> PredictionTable:
     hint = f"If your table has the event and the positive test first, {remedy}."
     notes = () if asked.rows and asked.columns else (hint,)
     table = _build(grid, asked, asked.rows or (), asked.columns or (), notes, other_reading=other)
-    down, said = _direction(None, table.rows, "--rows", "Rows")
+    down, row_notes = _direction(None, table.rows, "--rows", "Rows")
     across, also = _direction(None, table.columns, "--columns", "Columns")
-    return _turned(table, down, across, (*said, *also)) if said or also else table
+    return _turned(table, down, across, (*row_notes, *also)) if row_notes or also else table
 
 
 def _as_cells(grid: Sequence[Sequence[float]]) -> str:
@@ -345,17 +345,17 @@ def _orientation(
 
     A 2 × 2 table of which the words of one side reversed half was written in one direction: the other side follows.
     """
-    across, said = _direction(asked.columns, columns, "--columns", "Columns")
+    across, column_notes = _direction(asked.columns, columns, "--columns", "Columns")
     down, also = _direction(asked.rows, rows, "--rows", "Rows")
     turned = grid[np.ix_(down, across)]
     if grid.shape == (2, 2) and turned[0, 1] * turned[1, 0] > turned[0, 0] * turned[1, 1]:
         if also and asked.columns is None and order.event_last(columns) is None:
-            said = (f"Columns turned round with the rows: “{columns[0]}” is taken for the event.",)
+            column_notes = (f"Columns turned round with the rows: “{columns[0]}” is taken for the event.",)
             across = across[::-1]
-        elif said and asked.rows is None and order.event_last(rows) is None:
+        elif column_notes and asked.rows is None and order.event_last(rows) is None:
             also = (f"Rows turned round with the columns: “{rows[0]}” is taken for the worst.",)
             down = down[::-1]
-    return down, across, (*said, *also)
+    return down, across, (*column_notes, *also)
 
 
 def _direction(

@@ -79,10 +79,10 @@ def given(argument: str, names: Sequence[Any], seen: list[str]) -> list[int]:
 def probability_names(f: NDArray[np.float64]) -> tuple[str, ...]:
     """Return categories named by their probability, with all digits only where six are not distinct."""
     for show in (lambda p: in_full(float(f"{p:.6g}")), in_full):
-        found = [show(float(row[-1])) if len(row) == 2 else " / ".join(show(float(p)) for p in row) for row in f]
-        if len(set(found)) == len(found):
+        names = [show(float(row[-1])) if len(row) == 2 else " / ".join(show(float(p)) for p in row) for row in f]
+        if len(set(names)) == len(names):
             break
-    return tuple(found)
+    return tuple(names)
 
 
 def merged(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:

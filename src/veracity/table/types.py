@@ -50,8 +50,8 @@ class PredictionTable(TableAssessment):
         0.22
         """
         if prior in (0, 1):
-            said = "always" if prior else "never"
-            raise ValueError(f"prior: {prior:g} means that the event {said} happened: there is nothing to forecast")
+            word = "always" if prior else "never"
+            raise ValueError(f"prior: {prior:g} means that the event {word} happened: there is nothing to forecast")
         rates = zip(("sensitivity", "specificity", "prior"), (sens, spec, prior), strict=True)
         shares = formula.shares_from_rates(*(check.rate(name, value) for name, value in rates))
         if n is not None and not 0 < n < math.inf:
@@ -97,8 +97,8 @@ class PredictionTable(TableAssessment):
         np.add.at(counts, cells, 1.0 if n is None else domain.numbers("n", n))
         if rows is None:
             by = order.by_event_share(counts)
-            said = f"Rows are ordered by the observed share of “{names[-1]}”, lowest first; --rows gives another order."
-            notes = (*notes, said)
+            note = f"Rows are ordered by the observed share of “{names[-1]}”, lowest first; --rows gives another order."
+            notes = (*notes, note)
         else:
             by = order.given("rows", rows, seen)
         return cls(counts[by], rows=tuple(seen[i] for i in by), columns=tuple(names), **{"notes": notes, **options})
@@ -228,27 +228,27 @@ class PredictionTable(TableAssessment):
         def two(a: Array) -> Array:
             return np.column_stack([np.delete(a, at, 1).sum(1), a[:, at]])
 
-        made: dict[str, Any] = {"counts": two(self.counts), "columns": (f"not {column}", column)}
-        made["forecasts"] = None if self.forecasts is None else two(self.forecasts)
-        return replace(self, **made, train=None, strata={}, notes=())
+        changes: dict[str, Any] = {"counts": two(self.counts), "columns": (f"not {column}", column)}
+        changes["forecasts"] = None if self.forecasts is None else two(self.forecasts)
+        return replace(self, **changes, train=None, strata={}, notes=())
 
     # -- ways out ---------------------------------------------------------------------------------------------------
 
     @classmethod
     def from_json(cls, text: str) -> PredictionTable:
         """Return the table that `to_json` wrote; anything else is a ValueError."""
-        found = parse(text)
-        schema = found.get("schema") if isinstance(found, dict) else None
+        document = parse(text)
+        schema = document.get("schema") if isinstance(document, dict) else None
         if schema != SCHEMA:
             raise ValueError(f"schema: {schema!r}; a table is {SCHEMA!r}")
         try:
-            strata = {name: s if isinstance(s, str) else cls._rebuilt(s) for name, s in found["strata"].items()}
-            train = None if found["train"] is None else cls._rebuilt(found["train"])
-            prevalences = tuple(entry["prevalence"] for entry in found["prevalence"])
-            return replace(cls._rebuilt(found), train=train, strata=strata, prevalences=prevalences)
+            strata = {name: s if isinstance(s, str) else cls._rebuilt(s) for name, s in document["strata"].items()}
+            train = None if document["train"] is None else cls._rebuilt(document["train"])
+            prevalences = tuple(entry["prevalence"] for entry in document["prevalence"])
+            return replace(cls._rebuilt(document), train=train, strata=strata, prevalences=prevalences)
         except (LookupError, TypeError, AttributeError, ArithmeticError) as problem:
-            said = f"{type(problem).__name__} {problem}"
-            raise ValueError(f"text: a table that is damaged ({said}); give what to_json() returned") from None
+            reason = f"{type(problem).__name__} {problem}"
+            raise ValueError(f"text: a table that is damaged ({reason}); give what to_json() returned") from None
 
     @classmethod
     def _rebuilt(cls, core: dict[str, Any]) -> PredictionTable:

@@ -33,7 +33,7 @@ def recalibrated(reported: Means, measured: Means, detail: Verdict | None) -> st
     """Return what recalibrated means are, and whether they differ from those given by chance only."""
     if detail is None or detail.state in ("found", "slight", "not measurable") or detail.zero_rows:
         return RECALIBRATED
-    differ = any(abs(measured.reading(name) - held) > 1e-9 for name, held in reported.readings().items())
+    differ = any(abs(measured.reading(name) - given) > 1e-9 for name, given in reported.readings().items())
     return f"{RECALIBRATED} {WITHIN_CHANCE}" if differ else RECALIBRATED
 
 
@@ -79,18 +79,18 @@ def expectation(scores: Scores, expected: Mapping[str, ExpectedScore], verdict: 
     A direction is named only where the calibration verdict found something and chance does not explain the difference.
     """
     rule = judged_by(scores)
-    found, observed = expected.get(rule), scores.reading(SCORE_OF[rule])
-    if found is None or found.expected is None or finite(observed) is None:
+    score, observed = expected.get(rule), scores.reading(SCORE_OF[rule])
+    if score is None or score.expected is None or finite(observed) is None:
         return ""
-    name, gap = RULES[rule], abs(float(found.excess))
-    both = f"{name} {number(observed)}, expected {number(found.expected, decimals(observed))}"
+    name, gap = RULES[rule], abs(float(score.excess))
+    both = f"{name} {number(observed)}, expected {number(score.expected, decimals(observed))}"
     named = verdict.state in ("found", "slight")
-    if found.p is None and verdict.reason is Reason.WITHOUT_ROWS:
+    if score.p is None and verdict.reason is Reason.WITHOUT_ROWS:
         return f"Whether the difference is due to chance needs rows: {both}."
-    if not named or found.p is None or found.p >= SIGNIFICANT:
+    if not named or score.p is None or score.p >= SIGNIFICANT:
         return f"About as good as it expected of itself: {both}."
-    word = "Worse" if found.excess > 0.0 else "Better"
-    return f"{word} than it expected of itself: {both}, a difference of {number(gap, decimals(found.excess))}."
+    word = "Worse" if score.excess > 0.0 else "Better"
+    return f"{word} than it expected of itself: {both}, a difference of {number(gap, decimals(score.excess))}."
 
 
 def judged_by(scores: Scores) -> str:
@@ -100,8 +100,8 @@ def judged_by(scores: Scores) -> str:
 
 def any_infinite(scores: Iterable[Scores]) -> bool:
     """Return whether a log loss is infinite, so that these are judged by the Brier score, which all of them have."""
-    held = list(scores)
-    return all(finite(one.brier) is not None for one in held) and any(one.log_loss == math.inf for one in held)
+    models = list(scores)
+    return all(finite(one.brier) is not None for one in models) and any(one.log_loss == math.inf for one in models)
 
 
 def remedy_name(remedy: Remedy) -> str:
@@ -232,9 +232,9 @@ def group_verdicts(group: Group) -> str:
     short = sum(part.verdict == NOT_JUDGED for part in group.levels.values())
     several = f"{len(group.levels) - short:,} of the {len(group.levels):,}" if short else f"the {len(group.levels):,}"
     judged = f"Each of {several} groups is judged at {group.alpha:.2g} because there are several"
-    said = f"p: of the calibration tests of a group. {judged}; alone, it would be at {SIGNIFICANT}."
+    note = f"p: of the calibration tests of a group. {judged}; alone, it would be at {SIGNIFICANT}."
     others = "The others, which are smaller, have scores and shares only: level_of(column, group) in Python judges one."
-    return f"{said} {others}" if short else said
+    return f"{note} {others}" if short else note
 
 
 def biggest_miss(surprises: Sequence[Surprise], zero_rows: int = 0) -> Said | None:
@@ -267,13 +267,13 @@ def _told(finding: Finding, verdict: Verdict) -> bool:
     return isinstance(finding, (Empty, OneClass)) and verdict.reason in (Reason.EMPTY, Reason.SINGLE_CLASS)
 
 
-def finding(found: Finding) -> str:
+def finding(fact: Finding) -> str:
     """Return a finding as a sentence with its first rows, which no message names itself."""
-    message = sentence_of(found)
-    if not found.rows:
+    message = sentence_of(fact)
+    if not fact.rows:
         return sentence(message)
-    named = ", ".join(str(row) for row in found.rows[:MOST_ROWS]) + (", …" if len(found.rows) > MOST_ROWS else "")
-    return sentence(f"{message.removesuffix('.')} ({'row' if len(found.rows) == 1 else 'rows'} {named})")
+    named = ", ".join(str(row) for row in fact.rows[:MOST_ROWS]) + (", …" if len(fact.rows) > MOST_ROWS else "")
+    return sentence(f"{message.removesuffix('.')} ({'row' if len(fact.rows) == 1 else 'rows'} {named})")
 
 
 def minimum(floor: float | None) -> str:

@@ -21,9 +21,9 @@ def difference(record: ComparisonRecord, a: str, b: str, rule: str = "log") -> P
     return among(record.differences.get(rule, ()), a, b)
 
 
-def among(found: Iterable[PairDifference], a: str, b: str) -> PairDifference | None:
+def among(differences: Iterable[PairDifference], a: str, b: str) -> PairDifference | None:
     """Return the difference a − b among these, turned round where they hold b − a."""
-    d = next((d for d in found if {d.a, d.b} == {a, b}), None)
+    d = next((d for d in differences if {d.a, d.b} == {a, b}), None)
     return d if d is None or d.a == a else turned(d)
 
 
@@ -98,9 +98,9 @@ def ranking(record: ComparisonRecord, level: float) -> Said:
         return _tie(record, best, tied, rule)
     named = [f"{name} by {amount(d)}" for name, d in list(won.items())[:MOST_NAMED]]
     more = len(won) - len(named)
-    said = f"{best} beats {listing([*named, *([f'{more} more'] if more else [])])}"
-    said += f", and ties with {listing(tied[: MOST_NAMED + 1])}" if tied else ""
-    return Said(GOOD, "Best", f"{said} ({RULES[rule]}).")
+    sentence = f"{best} beats {listing([*named, *([f'{more} more'] if more else [])])}"
+    sentence += f", and ties with {listing(tied[: MOST_NAMED + 1])}" if tied else ""
+    return Said(GOOD, "Best", f"{sentence} ({RULES[rule]}).")
 
 
 def _tie(record: ComparisonRecord, best: str, tied: Sequence[str], rule: str) -> Said:
@@ -120,17 +120,17 @@ def _tie(record: ComparisonRecord, best: str, tied: Sequence[str], rule: str) ->
 
 def _against_reference(record: ComparisonRecord, rule: str, level: float) -> Said:
     reference = record.reference
-    found = [d for d in record.differences[rule] if d.p_adjusted is not None]
-    clear = sorted((d for d in found if (d.p_adjusted or 0.0) < 1.0 - level), key=lambda d: d.value)
+    differences = [d for d in record.differences[rule] if d.p_adjusted is not None]
+    clear = sorted((d for d in differences if (d.p_adjusted or 0.0) < 1.0 - level), key=lambda d: d.value)
     better, worse = [d for d in clear if d.value < 0.0], [d for d in clear if d.value > 0.0]
-    tied = [d.a for d in found if d not in better and d not in worse]
-    said = [listing([f"{d.a} beats {reference} by {amount(d)}" for d in better])] if better else []
+    tied = [d.a for d in differences if d not in better and d not in worse]
+    parts = [listing([f"{d.a} beats {reference} by {amount(d)}" for d in better])] if better else []
     if worse:
-        said.append(f"{reference} beats {listing([f'{d.a} by {amount(d)}' for d in worse])}")
+        parts.append(f"{reference} beats {listing([f'{d.a} by {amount(d)}' for d in worse])}")
     if tied:
-        said.append(f"{listing(tied)} {'ties' if len(tied) == 1 else 'tie'} with {reference}")
+        parts.append(f"{listing(tied)} {'ties' if len(tied) == 1 else 'tie'} with {reference}")
     mark = GOOD if better else BAD if worse else NOTICE
-    return Said(mark, "Against the reference", f"{'; '.join(said) or 'nothing could be tested'} ({RULES[rule]}).")
+    return Said(mark, "Against the reference", f"{'; '.join(parts) or 'nothing could be tested'} ({RULES[rule]}).")
 
 
 def infinite(record: ComparisonRecord, rows: Mapping[str, Sequence[int]], counts: Mapping[str, int]) -> Said | None:
@@ -138,16 +138,16 @@ def infinite(record: ComparisonRecord, rows: Mapping[str, Sequence[int]], counts
     names = [name for name in counts if counts[name]]
     if not names:
         return None
-    said = []
+    parts = []
     for name in names[:MOST_NAMED]:
         shown = ", ".join(str(row) for row in list(rows[name])[:3]) + (", …" if counts[name] > 3 else "")
         numbers = f"row{'s' if counts[name] > 1 else ''} {shown}"
-        said.append(f"{name} in {counts[name]:,} of {record.cases:,} cases ({numbers})")
+        parts.append(f"{name} in {counts[name]:,} of {record.cases:,} cases ({numbers})")
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     one = "its log loss is infinite and is" if len(names) == 1 else "their log losses are infinite and are"
     tiers = record.ranking.get("brier", ())
     by = "" if not tiers else "all tie" if len(tiers) == 1 else " > ".join(", ".join(tier) for tier in tiers)
-    text = f"Outcomes were ruled out: {listing(said)}{more}, so {one} not tested."
+    text = f"Outcomes were ruled out: {listing(parts)}{more}, so {one} not tested."
     return Said(BAD, "Infinite loss", f"{text} The ranking is by Brier score: {by}." if by else text)
 
 
@@ -157,14 +157,14 @@ def deciding(record: ComparisonRecord, level: float) -> Said | None:
         return None
     name = anchor(record)
     pairs = [{name, other} for other in others(record) if claimed(record, name, other, level)]
-    found = next((d for pair in pairs for d in record.deciding_rows if {d.a, d.b} == pair), None)
-    if found is None or found.half is None or found.half > FEW_DECIDE or 4 * found.half > record.cases:
+    cases = next((d for pair in pairs for d in record.deciding_rows if {d.a, d.b} == pair), None)
+    if cases is None or cases.half is None or cases.half > FEW_DECIDE or 4 * cases.half > record.cases:
         return None
-    rows = found.rows[: found.half]
+    rows = cases.rows[: cases.half]
     where = ", ".join(f"{row.row} of {row.file}" if row.file else str(row.row) for row in rows)
-    part = "1 case makes" if found.half == 1 else f"{found.half} of {record.cases:,} cases make"
+    part = "1 case makes" if cases.half == 1 else f"{cases.half} of {record.cases:,} cases make"
     numbers = f"row{'s' if len(rows) > 1 else ''} {where}"
-    text = f"{part} up half of the difference between {found.a} and {found.b} ({numbers})."
+    text = f"{part} up half of the difference between {cases.a} and {cases.b} ({numbers})."
     return Said(NOTICE, "Few cases decide", text)
 
 
@@ -174,10 +174,10 @@ def groups(record: ComparisonRecord, column: str, level: float) -> str:
     if other is None:
         return ""
     wins: dict[str, list[str]] = {name: [], other: []}
-    for group, found in record.groups[column].items():
-        d = next((d for d in found if {d.a, d.b} == {name, other}), None)
+    for group, differences in record.groups[column].items():
+        d = next((d for d in differences if {d.a, d.b} == {name, other}), None)
         if d is not None and d.p is not None and d.p < 1.0 - level:
             wins[d.a if d.value < 0.0 else d.b].append(group)
     total = len(record.groups[column])
-    said = [f"{who} is better in {len(where)} of {count(total, 'group')}" for who, where in wins.items() if where]
-    return f"{listing(said)} (no correction for several groups)." if said else "In no group is the difference clear."
+    parts = [f"{who} is better in {len(where)} of {count(total, 'group')}" for who, where in wins.items() if where]
+    return f"{listing(parts)} (no correction for several groups)." if parts else "In no group is the difference clear."

@@ -30,16 +30,16 @@ def threshold(c: float) -> str:
     return f"{in_full(float(f'{100.0 * c:.3g}'))} %"
 
 
-def span(found: Span) -> str:
+def span(range_: Span) -> str:
     """Return a range of thresholds."""
-    if found.low == found.high:
-        return f"at {threshold(found.low)}"
-    low = threshold(found.low).removesuffix(" %")
-    return f"from {low} to {threshold(found.high)}"
+    if range_.low == range_.high:
+        return f"at {threshold(range_.low)}"
+    low = threshold(range_.low).removesuffix(" %")
+    return f"from {low} to {threshold(range_.high)}"
 
 
-def spans(found: Sequence[Span]) -> str:
-    return listing([span(one) for one in found])
+def spans(ranges: Sequence[Span]) -> str:
+    return listing([span(one) for one in ranges])
 
 
 def useful(d: Decisions) -> Said | None:
@@ -58,19 +58,19 @@ def useful(d: Decisions) -> Said | None:
 
 def caption(d: Decisions) -> str:
     """Return where acting on the forecasts pays, as the picture of their decision curve shows it."""
-    said = useful(d)
+    sentence = useful(d)
     event = f"Event: {d.event}, {percent(d.prevalence, 0)} of the cases. " if d.event is not None else ""
-    return f"{event}{'' if said is None else f'{said.text} '}{RULE}"
+    return f"{event}{'' if sentence is None else f'{sentence.text} '}{RULE}"
 
 
-def cost(found: User) -> Said:
+def cost(user: User) -> Said:
     """Return from which probability to act with these costs, and what acting on the forecasts costs and saves."""
-    alarm, miss = in_full(found.false_alarm), in_full(found.miss)
-    without = "all cases" if found.default == "all" else "none"
-    saved = found.saved
+    alarm, miss = in_full(user.false_alarm), in_full(user.miss)
+    without = "all cases" if user.default == "all" else "none"
+    saved = user.saved
     limits = ends(saved)
-    text = f"False alarm {alarm}, miss {miss}: act from {threshold(found.threshold)}. "
-    text += f"{number(found.cost)} per case by the forecasts, {number(found.without)} acting in {without}"
+    text = f"False alarm {alarm}, miss {miss}: act from {threshold(user.threshold)}. "
+    text += f"{number(user.cost)} per case by the forecasts, {number(user.without)} acting in {without}"
     if limits is None:
         return Said(NOTICE, "Costs", f"{text}.")
     if limits[0] > 0.0:
@@ -80,113 +80,113 @@ def cost(found: User) -> Said:
     return Said(NOTICE, "Costs", f"{text}; chance may explain the difference ({interval(saved)}).")
 
 
-def regret(found: User) -> str:
+def regret(user: User) -> str:
     """Return which threshold is cheapest in these cases, and whether that is more than chance."""
-    limits = ends(found.regret)
-    value = finite(found.regret) or 0.0
+    limits = ends(user.regret)
+    value = finite(user.regret) or 0.0
     if value <= 0.0:
         return "No other threshold is cheaper in these cases."
-    text = f"{threshold(found.best)} would be cheapest in these cases, by {number(value)} per case"
+    text = f"{threshold(user.best)} would be cheapest in these cases, by {number(value)} per case"
     if limits is not None and limits[0] > 0.0:
         return f"{text} (at least {number(limits[0])}): the probabilities mislead there."
     return f"{text}, which chance explains."
 
 
-def prior(found: AtPrior) -> str:
+def prior(at: AtPrior) -> str:
     """Return the frequencies, new and old."""
-    names = list(found.frequencies)
+    names = list(at.frequencies)
     shown = names[1:] if len(names) == 2 else names[:5]
-    said = [f"“{name}”: {share(found.frequencies[name])} instead of {share(found.observed[name])}" for name in shown]
-    return f"Frequency of {listing(said)}{' …' if len(names) > 5 else ''}."
+    changes = [f"“{name}”: {share(at.frequencies[name])} instead of {share(at.observed[name])}" for name in shown]
+    return f"Frequency of {listing(changes)}{' …' if len(names) > 5 else ''}."
 
 
-def picks(found: Picks) -> str:
+def picks(picked: Picks) -> str:
     """Return the accuracy of all picks and of the surest."""
-    if not found.curve:
+    if not picked.curve:
         return ""
-    said = [
+    parts = [
         f"{share(finite(reading) or 0.0)} of the surest {percent(float(coverage), 0)}"
-        for coverage, reading in sorted(found.accuracy.items(), reverse=True)
+        for coverage, reading in sorted(picked.accuracy.items(), reverse=True)
     ]
-    return f"Right: {share(found.curve[-1].accuracy)} of all picks, {listing(said)}."
+    return f"Right: {share(picked.curve[-1].accuracy)} of all picks, {listing(parts)}."
 
 
-def clinical(found: Clinical) -> str:
+def clinical(numbers: Clinical) -> str:
     """Return whether the whole reliability curve may be the diagonal, and how wide its band is."""
-    if found.inside is None or found.width is None:
-        return "" if found.reason is None else f"No band: {found.reason}."
-    width = f"±{rounded(50.0 * found.width, 0)} points at the median forecast"
-    if found.inside:
+    if numbers.inside is None or numbers.width is None:
+        return "" if numbers.reason is None else f"No band: {numbers.reason}."
+    width = f"±{rounded(50.0 * numbers.width, 0)} points at the median forecast"
+    if numbers.inside:
         return f"The band of the reliability curve ({width}) holds the diagonal everywhere. {BAND}"
     return f"The forecasts leave the band of the reliability curve ({width}): they cannot all be right. {BAND}"
 
 
-def smooth(found: Clinical) -> str:
+def smooth(numbers: Clinical) -> str:
     """Return how far forecasts are from the smooth curve, and what the band says."""
-    distance = finite(found.ici)
-    said = "" if distance is None else f"The forecasts are {percent(distance, 1)} from the curve on average (ICI), "
-    said += "" if distance is None else f"nine of ten within {percent(found.e90, 1)} (E90). "
-    return f"{said}{clinical(found)}".strip()
+    distance = finite(numbers.ici)
+    sentence = "" if distance is None else f"The forecasts are {percent(distance, 1)} from the curve on average (ICI), "
+    sentence += "" if distance is None else f"nine of ten within {percent(numbers.e90, 1)} (E90). "
+    return f"{sentence}{clinical(numbers)}".strip()
 
 
-def few(found: AtThreshold) -> str | None:
+def few(at: AtThreshold) -> str | None:
     """Return why a threshold has no interval."""
-    return found.net_benefit.reason
+    return at.net_benefit.reason
 
 
 # -- two models -------------------------------------------------------------------------------------------------------
 
 
-def dominance(found: Dominance) -> Said | None:
+def dominance(d: Dominance) -> Said | None:
     """Return for which decision-makers one of two models is better; None without thresholds and without r."""
-    if found.reason is not None:
+    if d.reason is not None:
         return None
-    a, b = found.a, found.b
-    if found.everywhere is not None:
-        other = b if found.everywhere == a else a
-        return Said(GOOD, "For everybody", f"{found.everywhere} beats {other} under every proper score.")
-    if not found.thresholds:
-        return _by_r(found)
-    if not (found.a_better or found.b_better):
-        beside = _r_beside(found)
+    a, b = d.a, d.b
+    if d.everywhere is not None:
+        other = b if d.everywhere == a else a
+        return Said(GOOD, "For everybody", f"{d.everywhere} beats {other} under every proper score.")
+    if not d.thresholds:
+        return _by_r(d)
+    if not (d.a_better or d.b_better):
+        beside = _r_beside(d)
         if beside:
             return Said(NOTICE, "For whom?", f"{beside}; at no single threshold is either proven better.")
         return Said(NOTICE, "For whom?", f"No difference between {a} and {b} is proven at any threshold.")
-    if found.a_better and found.b_better:
-        return Said(GOOD, "For whom?", _both(found))
-    better, other, where = (a, b, found.a_better) if found.a_better else (b, a, found.b_better)
+    if d.a_better and d.b_better:
+        return Said(GOOD, "For whom?", _both(d))
+    better, other, where = (a, b, d.a_better) if d.a_better else (b, a, d.b_better)
     if len(where) == 1 and where[0].low < where[0].high:
         return Said(GOOD, "For whom?", f"{better} is better than {other} for every threshold {span(where[0])}.")
     return Said(GOOD, "For whom?", f"{better} is better than {other} for thresholds {spans(where)}.")
 
 
-def _both(found: Dominance) -> str:
+def _both(d: Dominance) -> str:
     """Return who is better for whom where each model is for some."""
-    a, b = found.a, found.b
-    last_a, first_a = found.a_better[-1].high, found.a_better[0].low
-    last_b, first_b = found.b_better[-1].high, found.b_better[0].low
+    a, b = d.a, d.b
+    last_a, first_a = d.a_better[-1].high, d.a_better[0].low
+    last_b, first_b = d.b_better[-1].high, d.b_better[0].low
     if last_a < first_b or last_b < first_a:
         low, high, limit, start = (a, b, last_a, first_b) if last_a < first_b else (b, a, last_b, first_a)
         return (
             f"{low} for those who fear misses (thresholds up to {threshold(limit)}), {high} for those who fear false "
             f"alarms (from {threshold(start)})."
         )
-    return f"{a} is better for thresholds {spans(found.a_better)}, {b} {spans(found.b_better)}."
+    return f"{a} is better for thresholds {spans(d.a_better)}, {b} {spans(d.b_better)}."
 
 
-def prevalences(found: Dominance) -> str:
+def prevalences(d: Dominance) -> str:
     """Return at how many combinations of prevalence and threshold each model is better."""
-    total = len(found.prevalences)
-    wins = {name: sum(w.better == name for w in found.prevalences) for name in (found.a, found.b)}
-    said = [f"{name} is better at {n} of {total} combinations" for name, n in wins.items() if n]
-    return f"{listing(said)}." if said else f"Neither is proven better at any of {total} combinations."
+    total = len(d.prevalences)
+    wins = {name: sum(w.better == name for w in d.prevalences) for name in (d.a, d.b)}
+    parts = [f"{name} is better at {n} of {total} combinations" for name, n in wins.items() if n]
+    return f"{listing(parts)}." if parts else f"Neither is proven better at any of {total} combinations."
 
 
-def _r_beside(found: Dominance) -> str:
+def _r_beside(d: Dominance) -> str:
     """Return which model is better by scores, at every r or at some."""
     for better, other, where in (
-        (found.a, found.b, found.whole_a_better),
-        (found.b, found.a, found.whole_b_better),
+        (d.a, d.b, d.whole_a_better),
+        (d.b, d.a, d.whole_b_better),
     ):
         if where:
             known = [name for r, name in ((0.0, "log loss"), (1.0, "Brier score")) if _inside(where, r)]
@@ -199,10 +199,10 @@ def _inside(where: Sequence[Span], r: float) -> bool:
     return any(one.low <= r <= one.high for one in where)
 
 
-def _by_r(found: Dominance) -> Said:
-    beside = _r_beside(found)
+def _by_r(d: Dominance) -> Said:
+    beside = _r_beside(d)
     if not beside:
-        return Said(NOTICE, "For whom?", f"No difference between {found.a} and {found.b} is proven at any r.")
+        return Said(NOTICE, "For whom?", f"No difference between {d.a} and {d.b} is proven at any r.")
     return Said(GOOD, "For whom?", f"{beside}.")
 
 

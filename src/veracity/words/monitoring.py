@@ -128,17 +128,17 @@ def delays_note(record: MonitorRecord) -> str:
 
 def reference_note(record: MonitorRecord) -> str:
     """Return what counts as calibrated."""
-    held = record.reference
-    if held is None:
+    reference = record.reference
+    if reference is None:
         return "Judged against the forecasts themselves."
-    days = f", {count(held.days, record.updates)}" if held.days > 1 else ""
-    level = f", intercept {held.intercept:+.2f}".replace("-", "−") if len(record.classes) == 2 else ""
-    fit = f"{count(held.cases, 'case')}{days}: slope {held.slope:.2f}{level}"
-    said = f"Judged against the reference's own recalibration ({fit})"
-    if held.day_sd is None:
-        return f"{said}."
-    differ = f"{record.updates}s may differ by {held.day_sd:.2f} log-odds"
-    return f"{said}; {differ}, so evidence is divided by {held.phi:.1f} on a usual {record.updates}."
+    days = f", {count(reference.days, record.updates)}" if reference.days > 1 else ""
+    level = f", intercept {reference.intercept:+.2f}".replace("-", "−") if len(record.classes) == 2 else ""
+    fit = f"{count(reference.cases, 'case')}{days}: slope {reference.slope:.2f}{level}"
+    sentence = f"Judged against the reference's own recalibration ({fit})"
+    if reference.day_sd is None:
+        return f"{sentence}."
+    differ = f"{record.updates}s may differ by {reference.day_sd:.2f} log-odds"
+    return f"{sentence}; {differ}, so evidence is divided by {reference.phi:.1f} on a usual {record.updates}."
 
 
 def caption(record: MonitorRecord) -> str:
@@ -166,8 +166,8 @@ def estimated(record: EstimateRecord) -> Said:
 def _between(reading: Reading) -> str:
     from .numbers import interval
 
-    found = interval(reading)
-    return f" ({found})" if found else ""
+    limits = interval(reading)
+    return f" ({limits})" if limits else ""
 
 
 def shifts(record: EstimateRecord) -> str:

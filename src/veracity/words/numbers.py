@@ -22,8 +22,8 @@ def value(reading: float | None) -> float | None:
 
 def finite(reading: float | None) -> float | None:
     """Return the number if it is finite, else None."""
-    found = value(reading)
-    return found if found is not None and math.isfinite(found) else None
+    x = value(reading)
+    return x if x is not None and math.isfinite(x) else None
 
 
 def ends(reading: float | Gain | None) -> tuple[float, float] | None:

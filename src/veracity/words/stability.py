@@ -44,12 +44,12 @@ def notes(
     drift: Drift | None, windows: Sequence[Window] | None, groups: Mapping[str, Group] | None
 ) -> tuple[Said | None, ...]:
     """Return that calibration changes over time, and that it differs by group, beside a verdict that found a fault."""
-    said: list[Said | None] = []
+    lines: list[Said | None] = []
     if drift is not None and drifting(drift):
-        said.append(Said(NOTICE, CHANGES, f"Calibration is not the same over time{_bracketed(when(drift, windows))}."))
+        lines.append(Said(NOTICE, CHANGES, f"Calibration is not the same over time{_bracketed(when(drift, windows))}."))
     for column, group in differing(groups).items():
-        said.append(Said(NOTICE, DIFFERS, f"Calibration is not the same in {where(column, group)}."))
-    return tuple(said)
+        lines.append(Said(NOTICE, DIFFERS, f"Calibration is not the same in {where(column, group)}."))
+    return tuple(lines)
 
 
 def _bracketed(text: str) -> str:
@@ -80,18 +80,18 @@ def _shares(predicted: float | None, observed: float | None) -> str:
 
 def where(column: str, group: Group) -> str:
     """Return the groups whose calibration is off, with predicted and observed."""
-    held = group.calibration
-    assert held is not None
-    if not held.names:
-        return f"every group of {column} ({p_equals(held.p or 0.0)})"
-    named = [f"{column} = {name}{_bracketed(_how(name, held, group))}" for name in held.names[:NAMED_GROUPS]]
-    more = len(held.names) - NAMED_GROUPS
+    tested = group.calibration
+    assert tested is not None
+    if not tested.names:
+        return f"every group of {column} ({p_equals(tested.p or 0.0)})"
+    named = [f"{column} = {name}{_bracketed(_how(name, tested, group))}" for name in tested.names[:NAMED_GROUPS]]
+    more = len(tested.names) - NAMED_GROUPS
     return listing([*named, *([f"{more} more"] if more > 0 else [])])
 
 
-def _how(name: str, held: GroupCalibration, group: Group) -> str:
+def _how(name: str, calibration: GroupCalibration, group: Group) -> str:
     """Return how far a group is off: its shares where the level is, its direction where only the slope is."""
-    off = [one for one in held.off if one.group == name]
+    off = [one for one in calibration.off if one.group == name]
     level: Level | None = group.levels.get(name)
     if any(one.what == "level" for one in off) and level is not None:
         if level.level is not None:
@@ -118,10 +118,10 @@ def drift_note(drift: Drift | None) -> str:
         return ""
     if drift.p is None:
         return f"Change over time was not tested: {drift.reason}." if drift.reason else ""
-    said = "changes" if drift.p <= BESIDE else "seems to change" if drift.p <= IN_TABLE else "does not clearly change"
+    verb = "changes" if drift.p <= BESIDE else "seems to change" if drift.p <= IN_TABLE else "does not clearly change"
     each = ", ".join(f"{name} {p_equals(p)}" for name, p in (("level", drift.level.p), ("slope", drift.slope.p)) if p)
     slow = "" if drift.p <= IN_TABLE else " Only slow change is looked for, none that comes and goes, as with seasons."
-    return f"Calibration {said} over time ({p_equals(drift.p)}; {each}).{slow}"
+    return f"Calibration {verb} over time ({p_equals(drift.p)}; {each}).{slow}"
 
 
 def group_notes(column: str, group: Group) -> list[str]:
@@ -149,9 +149,9 @@ def group_notes(column: str, group: Group) -> list[str]:
     return sentences
 
 
-def _first(held: GroupCalibration) -> list[GroupShift]:
+def _first(calibration: GroupCalibration) -> list[GroupShift]:
     """Return the strongest shift of each named group."""
-    found: dict[str, GroupShift] = {}
-    for one in held.off:
-        found.setdefault(one.group, one)
-    return list(found.values())
+    strongest: dict[str, GroupShift] = {}
+    for one in calibration.off:
+        strongest.setdefault(one.group, one)
+    return list(strongest.values())

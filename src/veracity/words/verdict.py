@@ -88,14 +88,14 @@ def marked(word: str, detail: Verdict | None) -> list[Said]:
     """Return the sentences of the calibration verdict, most important first, each with its mark and title."""
     if detail is None:
         return [Said(NOTICE, capital(word), "")]
-    mark, said = mark_of(detail), list[Said]()
+    mark, lines = mark_of(detail), list[Said]()
     for i, one in enumerate(sentences(detail)):
         title, text = one if len(one.title) <= LONGEST_TITLE else ("", str(one))
-        if not title and said and said[-1].title:  # goes on with the sentence before
-            said[-1] = said[-1]._replace(text=f"{said[-1].text} {text}")
+        if not title and lines and lines[-1].title:  # goes on with the sentence before
+            lines[-1] = lines[-1]._replace(text=f"{lines[-1].text} {text}")
         else:
-            said.append(Said(BAD if i == 0 and detail.zero_rows else mark, title, text))
-    return said
+            lines.append(Said(BAD if i == 0 and detail.zero_rows else mark, title, text))
+    return lines
 
 
 def mark_of(detail: Verdict) -> str:
@@ -122,8 +122,8 @@ def sentences(verdict: Verdict) -> list[Titled]:
     if verdict.tested is not None and verdict.state != "not measurable":
         told.append(Titled("", f"The tests used {verdict.tested:,} of {count(verdict.cases, 'case')}."))
     if verdict.reason is Reason.WITHOUT_ROWS:
-        found = verdict.state == "found"
-        told.append(Titled("", sentence(_why_not(verdict)) if found else "Level and confidence show no error."))
+        fault = verdict.state == "found"
+        told.append(Titled("", sentence(_why_not(verdict)) if fault else "Level and confidence show no error."))
     if verdict.approximate:
         told.append(Titled("", APPROXIMATE))
     return told
@@ -235,9 +235,9 @@ def _range(where: Range, classes: int, picks_only: bool) -> str:
     says, was = two_percents(where.predicted, where.observed)
     named = range_name(where.low, where.high)
     right = where.low >= LIKELY and (classes > 2 or picks_only)
-    said = f"{named} ({says} on average), {'it is right' if right else 'it happens'} {was} of the time"
+    sentence = f"{named} ({says} on average), {'it is right' if right else 'it happens'} {was} of the time"
     if abs(where.count - round(where.count)) > 1e-6 or abs(where.events - round(where.events)) > 1e-6:
-        return f"{said}."  # weighted: there is nothing to count
+        return f"{sentence}."  # weighted: there is nothing to count
     events, expected, noun = where.events, where.expected, ("time", "times")
     if where.low >= LIKELY:
         events, expected, noun = (
@@ -246,9 +246,9 @@ def _range(where: Range, classes: int, picks_only: bool) -> str:
             ("miss", "misses") if right else ("exception", "exceptions"),
         )
     if abs(events - expected) < COUNTED:
-        return f"{said}."
+        return f"{sentence}."
     number = f"no {noun[1]}" if round(events) == 0 and where.low >= LIKELY else count(round(events), *noun)
-    return f"{said}: {number} where {_expected(expected, events)} expected."
+    return f"{sentence}: {number} where {_expected(expected, events)} expected."
 
 
 def _expected(expected: float, events: float) -> str:
@@ -261,17 +261,17 @@ def _expected(expected: float, events: float) -> str:
 
 def _level(levels: Mapping[str, ClassLevel], classes: int) -> Titled:
     if classes == 2:
-        ((label, held),) = levels.items()
-        says, was = two_percents(held.predicted, held.observed)
-        word = "high" if held.predicted > held.observed else "low"
+        ((label, level),) = levels.items()
+        says, was = two_percents(level.predicted, level.observed)
+        word = "high" if level.predicted > level.observed else "low"
         name = event_name(label)
         whom = "It" if name == event_name(None) else f"For {name} it"
         return Titled(f"Too {word} overall", f"{whom} predicts {says} on average; {was} happened.")
     parts: list[str] = []
     for verb, over in (("Over-predicts", True), ("Under-predicts", False)):
-        some = [(name, held) for name, held in levels.items() if (held.predicted > held.observed) == over]
+        some = [(name, level) for name, level in levels.items() if (level.predicted > level.observed) == over]
         if some:
-            shares = [(name, *two_percents(held.predicted, held.observed)) for name, held in some[:NAMED_CLASSES]]
+            shares = [(name, *two_percents(level.predicted, level.observed)) for name, level in some[:NAMED_CLASSES]]
             listed = [f"{_class(name)} ({says}, was {was})" for name, says, was in shares]
             more = [f"{len(some) - NAMED_CLASSES} more"] if len(some) > NAMED_CLASSES else []
             parts.append(f"**{verb if not parts else verb.lower()}** {listing([*listed, *more])}")

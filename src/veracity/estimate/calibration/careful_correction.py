@@ -98,20 +98,20 @@ def correction(cases: Two | Many, p: Floats, classes: tuple[Any, ...], order: In
         tried = _of_two(cases, p, classes, flipped=bool(order[0] == 1))
     else:
         tried = _of_many(cases, p, classes, order)
-    found = []
+    corrections = []
     for name, df, better, make in tried:
         gained = gains(cases, p, better)
         mean = float(cases.mass @ gained) / cases.n
         ratio = max(2.0 * cases.n * mean, 0.0) / excess
         spread = math.sqrt(max(float(cases.mass2 @ (gained - mean) ** 2) / cases.n * excess, 0.0))
         step = strength(ratio, df)
-        found.append(Correction(name, make(step) if step > 0.0 else None, ratio, df, cases.n / excess, spread))
-    if not found:
+        corrections.append(Correction(name, make(step) if step > 0.0 else None, ratio, df, cases.n / excess, spread))
+    if not corrections:
         return Correction("temperature", None, 0.0, 1, cases.n / excess, 0.0)
     if isinstance(cases, Two):
-        line, *more = found
+        line, *more = corrections
         return more[0] if more and cases.n >= BETA_FROM and more[0].ratio > line.ratio + BETTER else line
-    return max(found, key=lambda one: one.ratio - PER_NUMBER * one.df)
+    return max(corrections, key=lambda one: one.ratio - PER_NUMBER * one.df)
 
 
 Tried = list[tuple[str, int, Floats, Callable[[float], calibrators.Fitted]]]
@@ -185,10 +185,10 @@ def _of_many(cases: Many, p: Floats, classes: tuple[Any, ...], order: Ints) -> T
 
         tried.append(("temperature_levels", k, both.p, of_levels))
     if cases.n >= 40 * k and k <= 100:
-        found = vector.slopes_and_intercepts(p, cases.y, cases.mass, RIDGE)
+        fitted = vector.slopes_and_intercepts(p, cases.y, cases.mass, RIDGE)
 
         def of_vector(s: float) -> calibrators.Fitted:
-            return vector.Vector(classes, slopes=1.0 + s * (found[:k][back] - 1.0), intercepts=s * found[k:][back])
+            return vector.Vector(classes, slopes=1.0 + s * (fitted[:k][back] - 1.0), intercepts=s * fitted[k:][back])
 
         tried.append(("vector", 2 * k - 1, of_vector(1.0)(p[:, back])[:, order], of_vector))
     return tried

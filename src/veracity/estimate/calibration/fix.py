@@ -41,7 +41,7 @@ class Advice:
 
 
 def advice(
-    tally: Tally, verdict: Verdict, found: Recalibration | None, loss: float, baseline: float, upper: float | None
+    tally: Tally, verdict: Verdict, validation: Recalibration | None, loss: float, baseline: float, upper: float | None
 ) -> Advice:
     """Return what to do.
 
@@ -58,7 +58,7 @@ def advice(
         return Advice(Fix(NONE, NOT_REJECTED))
     if verdict.reason is Reason.ONE_CLASS:
         return Advice(Fix(NONE, ONE_CLASS))
-    other = None if found is None or tally.picks_only else _other(found, level)
+    other = None if validation is None or tally.picks_only else _other(validation, level)
     if other is not None:
         name, gain = other
         fitted = calibrators.fit(name, tally.rows)
@@ -75,15 +75,15 @@ def advice(
             calibrators.fit("prior", tally.rows),
         )
     clear = verdict.p <= CLEAR and simple.p <= CLEAR
-    made = Fix(
+    fix = Fix(
         FIX if clear else POSSIBLE_FIX, None, simple.map, simple.strength, simple.fitted.text, gain, command=FITTED
     )
-    return Advice(made, simple.fitted)
+    return Advice(fix, simple.fitted)
 
 
 def _simple(tally: Tally) -> Correction:
-    held = judged_rows(tally)
-    return correction(held.cases, held.p, tally.classes, held.order)
+    judged = judged_rows(tally)
+    return correction(judged.cases, judged.p, tally.classes, judged.order)
 
 
 def _bounded(gain: Gain, loss: float, upper: float | None) -> Gain:
@@ -99,23 +99,23 @@ def _bounded(gain: Gain, loss: float, upper: float | None) -> Gain:
     )
 
 
-def _other(found: Recalibration, level: float) -> tuple[str, Gain] | None:
+def _other(validation: Recalibration, level: float) -> tuple[str, Gain] | None:
     """Return the map of the cross-validation that beats the best simple one beyond chance, with its gain."""
-    if found.few_misses:
+    if validation.few_misses:
         return None
-    gains = {name: found.gain("log", name)[0] for name in found.members}
+    gains = {name: validation.gain("log", name)[0] for name in validation.members}
     known = {name: gain for name, gain in gains.items() if math.isfinite(gain)}
     simple = [name for name in known if name in SIMPLE]
     others = [name for name in known if name not in SIMPLE and known[name] > 0.0]
     if not others or not simple:
         return None
     best, usual = max(others, key=lambda name: (known[name], name)), max(simple, key=lambda name: (known[name], name))
-    ours, theirs = found.scores("log", best), found.scores("log", usual)
+    ours, theirs = validation.scores("log", best), validation.scores("log", usual)
     assert ours is not None
     assert theirs is not None
-    more, error = found.mean(theirs - ours)
+    more, error = validation.mean(theirs - ours)
     if not more - quantile(level) * error > NOTHING:
         return None
-    gain, gain_error = found.gain("log", best)
+    gain, gain_error = validation.gain("log", best)
     reach = quantile(level) * gain_error
     return best, Gain(gain, gain - reach, gain + reach)

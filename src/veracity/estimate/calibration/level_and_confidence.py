@@ -34,13 +34,13 @@ def level_and_confidence(tally: Tally, alpha: float) -> Verdict:
     direction = None if confidence > alpha / 2.0 else OVER if pick < 0.0 else UNDER
     realised = 0.0 if tally.sums.zeros else math.exp(-tally.sums.score[0][0] / tally.sums.weight)
     expected = float(Expected(tally).means().geometric_accuracy)
-    found = not_measurable(Reason.WITHOUT_ROWS)
-    said = {
+    without_rows = not_measurable(Reason.WITHOUT_ROWS)
+    fields = {
         "p": together,
         "level": LevelTest(level, classes),
         "confidence": ConfidenceTest(confidence, direction, expected, realised),
         "method": METHOD,
     }
     if together <= alpha:
-        said |= {"state": "found", "word": word_of("found", direction, bool(classes))}
-    return Verdict(**{**vars(found), **said})
+        fields |= {"state": "found", "word": word_of("found", direction, bool(classes))}
+    return Verdict(**{**vars(without_rows), **fields})

@@ -38,9 +38,9 @@ def per_class(
     that are too extreme vary by more than these say, so V is the larger of their variance and that of the fitted slope.
     Of cases that are not independent, V is not known: neither p nor the interval of the slope is given.
     """
-    found, total = [], sum(max(gain, 0.0) for gain in (gains or {}).values())
-    for name, held in zip(map(str, classes), histograms, strict=True):
-        cells = Cells.of(held)
+    by_class, total = [], sum(max(gain, 0.0) for gain in (gains or {}).values())
+    for name, histogram in zip(map(str, classes), histograms, strict=True):
+        cells = Cells.of(histogram)
         reading, variance = undefined(cells.unfit), 0.0
         if not cells.unfit:
             b, error, variance = fit_slope(cells)
@@ -51,11 +51,11 @@ def per_class(
         variance = max(cells.variance, variance) + cells.one_case
         z = cells.excess / math.sqrt(variance) if variance > 0.0 else 0.0
         share = max((gains or {}).get(name, 0.0), 0.0) / total if total > 0.0 else None
-        found.append((name, float(held.true.sum()), cells.predicted, cells.observed, reading, share, z))
-    adjusted = holm([math.erfc(abs(one[-1]) / math.sqrt(2.0)) for one in found]).tolist()
+        by_class.append((name, float(histogram.true.sum()), cells.predicted, cells.observed, reading, share, z))
+    adjusted = holm([math.erfc(abs(one[-1]) / math.sqrt(2.0)) for one in by_class]).tolist()
     return {
         name: ClassReading(count, predicted, observed, reading, share, p if independent else None)
-        for (name, count, predicted, observed, reading, share, _), p in zip(found, adjusted, strict=True)
+        for (name, count, predicted, observed, reading, share, _), p in zip(by_class, adjusted, strict=True)
     }
 
 
@@ -71,13 +71,13 @@ class Cells:
     expected: float  # Σ w p
 
     @classmethod
-    def of(cls, held: Histogram) -> Cells:
+    def of(cls, histogram: Histogram) -> Cells:
         """Return the cells of a histogram."""
-        mass = np.asarray(held.all if held.all_weight is None else held.all_weight, dtype=np.float64)
-        true = np.asarray(held.true if held.true_weight is None else held.true_weight, dtype=np.float64)
-        squares = mass if held.all_weight2 is None else held.all_weight2
-        p = np.clip(held.all_sum / np.where(mass > 0.0, mass, 1.0), 0.0, 1.0)
-        return cls(p, mass, true, squares, float(held.all.sum()), float(held.all_sum.sum()))
+        mass = np.asarray(histogram.all if histogram.all_weight is None else histogram.all_weight, dtype=np.float64)
+        true = np.asarray(histogram.true if histogram.true_weight is None else histogram.true_weight, dtype=np.float64)
+        squares = mass if histogram.all_weight2 is None else histogram.all_weight2
+        p = np.clip(histogram.all_sum / np.where(mass > 0.0, mass, 1.0), 0.0, 1.0)
+        return cls(p, mass, true, squares, float(histogram.all.sum()), float(histogram.all_sum.sum()))
 
     @property
     def predicted(self) -> float:
@@ -113,9 +113,9 @@ class Cells:
         return float(self.squares.sum()) / max(self.cases, 1.0)
 
 
-def residual(held: Histogram) -> float:
+def residual(histogram: Histogram) -> float:
     """Return z of the events less the expected ones, over the standard error that calibrated forecasts give them."""
-    cells = Cells.of(held)
+    cells = Cells.of(histogram)
     if cells.variance > 0.0:
         return cells.excess / math.sqrt(cells.variance)
     return math.copysign(math.inf, cells.excess) if cells.excess else 0.0

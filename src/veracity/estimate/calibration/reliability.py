@@ -53,9 +53,9 @@ def calibration_error(tally: Tally) -> CalibrationErrors:
         for histograms, grid in (((tally.picks, tally.pooled), tally.grid), (tally.classwise, class_grid(tally)))
     )
     of, sums = np.append(of, 2 + of_class), np.hstack([sums, sums_of_class])
-    found = binned_calibration_errors(of, sums, 2 + tally.k, tally.sums.n_eff / tally.sums.weight)
-    top, pooled = found[:, :2].T.tolist()
-    *by_class, largest, chance = found[:, 2:].tolist()
+    errors = binned_calibration_errors(of, sums, 2 + tally.k, tally.sums.n_eff / tally.sums.weight)
+    top, pooled = errors[:, :2].T.tolist()
+    *by_class, largest, chance = errors[:, 2:].tolist()
     # Classes share rows; the largest possible error of their average adds their errors up.
     averages = [*(sum(values) / tally.k for values in by_class), max(largest), sum(chance) / tally.k]
     named = {"top_label": top, "classwise": averages, "pooled": pooled}
@@ -80,9 +80,9 @@ def calibration_error(tally: Tally) -> CalibrationErrors:
 
 def _bin_sums(histograms: Sequence[Histogram], start: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
     """Return the histogram of each bin, and (3, bins) Σw of all entries and of the true ones, and Σwp."""
-    offsets, held = joined(histograms)
-    every, true = ("all", "true") if held.get("all_weight") is None else ("all_weight", "true_weight")
-    return bin_sums(held["cells"], offsets, start, (held[every], held[true], held["all_sum"]))
+    offsets, columns = joined(histograms)
+    every, true = ("all", "true") if columns.get("all_weight") is None else ("all_weight", "true_weight")
+    return bin_sums(columns["cells"], offsets, start, (columns[every], columns[true], columns["all_sum"]))
 
 
 def equal_mass(histogram: Histogram, grid: Grid, rows: float) -> Curve:

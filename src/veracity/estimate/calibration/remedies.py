@@ -18,33 +18,33 @@ FREQUENCIES = "the true class frequencies, not labels case by case"
 ADJUST = "veracity adjust FILE --to sample -o OUT"
 
 
-def remedies(found: Recalibration | None, *, level: float = 0.95) -> tuple[Remedy, ...]:
+def remedies(validation: Recalibration | None, *, level: float = 0.95) -> tuple[Remedy, ...]:
     """Return the recalibrations of one cross-validation, the largest gain in log loss first."""
-    if found is None:
+    if validation is None:
         return ()
-    rows = found.rows
+    rows = validation.rows
     chosen = fit_rows(forecast_hashes(rows), rows.k)
     some = rows if chosen is None else select(rows, np.flatnonzero(chosen))
-    made = []
-    for name in found.members:
+    entries = []
+    for name in validation.members:
         if name in NO_REMEDIES:
             continue
         fitted = fit_member(name, rows if name in CHEAP else some)
         if fitted.name != name:  # zeros among the forecasts rule it out
             continue
-        made.append(
+        entries.append(
             Remedy(
                 map=name,
                 parameters=fitted.text,
                 needs=LABELLED if fitted.needs_labels else FREQUENCIES,
-                log=_gain(found, "log", name, level),
-                brier=_gain(found, "brier", name, level),
+                log=_gain(validation, "log", name, level),
+                brier=_gain(validation, "brier", name, level),
                 command=f"veracity calibrate fit FILE --map {name} -o map.json" if fitted.needs_labels else ADJUST,
-                rows=int(found.folds.copies.sum()),
-                folds=len(found.fitted),
+                rows=int(validation.folds.copies.sum()),
+                folds=len(validation.fitted),
             )
         )
-    return tuple(sorted(made, key=lambda entry: (_order(entry.log.gain), entry.map)))
+    return tuple(sorted(entries, key=lambda entry: (_order(entry.log.gain), entry.map)))
 
 
 def best_map(
@@ -61,12 +61,12 @@ def _order(gain: float | None) -> float:
     return np.inf if gain is None else -round(gain, 6)  # fits stop before the last digits: equal gains go by name
 
 
-def _gain(found: Recalibration, rule: str, name: str, level: float) -> Gain:
-    value, error = found.gain(rule, name)
-    before, after = found.scores(rule, "S"), found.scores(rule, name)
+def _gain(validation: Recalibration, rule: str, name: str, level: float) -> Gain:
+    value, error = validation.gain(rule, name)
+    before, after = validation.scores(rule, "S"), validation.scores(rule, name)
     if np.isnan(value) or before is None or after is None:
         return Gain(None)
-    loss, left = found.mean(before)[0], found.mean(after)[0]
+    loss, left = validation.mean(before)[0], validation.mean(after)[0]
     if np.isinf(loss) and np.isinf(left):
         return Gain(None)
     share = value / loss if np.isfinite(loss) and loss > 0.0 else None

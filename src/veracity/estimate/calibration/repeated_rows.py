@@ -71,9 +71,9 @@ def forecasts_as_clusters(tally: Tally) -> Tally:
     return replace(tally, analysis=replace(tally.analysis, rows=rows), by_key=ClusterScores.of(rows.precise()))
 
 
-def finding(found: Repetition, option: str) -> Finding:
+def finding(repeats: Repetition, option: str) -> Finding:
     """Return what must be known about rows that seem to repeat; `option` names their cases."""
-    return (RepeatedForecasts if found.tied else RepeatedRows)(total=found.cases, option=option)
+    return (RepeatedForecasts if repeats.tied else RepeatedRows)(total=repeats.cases, option=option)
 
 
 def repetition(rows: Forecasts, seed: int = 0) -> Repetition | None:
@@ -90,16 +90,16 @@ def repetition(rows: Forecasts, seed: int = 0) -> Repetition | None:
     rng, tie = np.random.default_rng(seed), _numbered(key[row])
     y = cases.y[row][np.lexsort([rng.random(len(row)), tie])]  # outcomes of equal forecasts in a random order
     least = 1.0 / (2.0 * len(row))
-    held: _OfTwo | _OfMany
+    neighbours: _OfTwo | _OfMany
     if isinstance(cases, Many):
-        held = _OfMany.of(p[row], _floored(c[row], least), tie)
-        if not held.suspicious(y):
+        neighbours = _OfMany.of(p[row], _floored(c[row], least), tie)
+        if not neighbours.suspicious(y):
             return None
         pooled = recalibrated(rows, p, cases)  # whatever curve or confusion of classes the first one missed
-        held = replace(held, c=_floored(pooled[row], least))
+        neighbours = replace(neighbours, c=_floored(pooled[row], least))
     else:
-        held = _OfTwo(np.clip(c[row], least, 1.0 - least), tie)
-    return held.judged(y, rng) if held.is_local(y) else None
+        neighbours = _OfTwo(np.clip(c[row], least, 1.0 - least), tie)
+    return neighbours.judged(y, rng) if neighbours.is_local(y) else None
 
 
 def _floored(c: Floats, least: float) -> Floats:
@@ -109,15 +109,15 @@ def _floored(c: Floats, least: float) -> Floats:
 
 def recalibrated(rows: Forecasts, p: Floats, cases: Many) -> Floats:
     """Return p recalibrated by the pool of all maps, cross-fitted; p itself of too few rows."""
-    held = Forecasts(
+    forecasts = Forecasts(
         p, cases.y, tuple(range(rows.k)), weights=cases.weight, counts=cases.count.astype(np.int64)
     )  # in the order of the cases
-    found = recalibration(held)
-    if found is None:
+    pool = recalibration(forecasts)
+    if pool is None:
         return p
-    share = found.folds.copies / np.bincount(found.folds.row, found.folds.copies)[found.folds.row]
+    share = pool.folds.copies / np.bincount(pool.folds.row, pool.folds.copies)[pool.folds.row]
     out = np.zeros(p.shape)
-    np.add.at(out, found.folds.row, found.calibrated * share[:, None])
+    np.add.at(out, pool.folds.row, pool.calibrated * share[:, None])
     return out
 
 
@@ -151,12 +151,12 @@ class _Neighbours:
         """Return that T is beyond all draws, and by more than four of their standard deviations."""
         if not self.suspicious(y):
             return None
-        (found,), (equal,) = self.agreement(y[None])
+        (agreement,), (equal,) = self.agreement(y[None])
         step = max(1, AT_ONCE // self.c.size)
         sizes = [min(step, DRAWS - start) for start in range(0, DRAWS, step)]
         draws = np.concatenate([self.agreement(self.drawn(size, rng))[0] for size in sizes])
-        z = float((found - draws.mean()) / max(float(draws.std()), 1e-300))
-        return Repetition(z, len(y), bool(equal >= TIED * found)) if z > FIRES and found > draws.max() else None
+        z = float((agreement - draws.mean()) / max(float(draws.std()), 1e-300))
+        return Repetition(z, len(y), bool(equal >= TIED * agreement)) if z > FIRES and agreement > draws.max() else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,10 +263,10 @@ class _OfMany(_Neighbours):
         sums, both = self._expected
         same = [(y == y[:, other]) for other in self.near.T]
         equal = self.tie[self.near[:, 0]] == self.tie
-        found = sum(w * one.sum(axis=1) for w, one in zip(self._share, same, strict=True))
-        held = np.arange(len(self.c))
-        less = [one[held, y].sum(axis=1) for one in sums]
-        return np.asarray(found - less[0] + both[0]), np.asarray(same[0][:, equal].sum(axis=1) - less[1] + both[1])
+        matches = sum(w * one.sum(axis=1) for w, one in zip(self._share, same, strict=True))
+        rows = np.arange(len(self.c))
+        less = [one[rows, y].sum(axis=1) for one in sums]
+        return np.asarray(matches - less[0] + both[0]), np.asarray(same[0][:, equal].sum(axis=1) - less[1] + both[1])
 
     @property
     def variance(self) -> float:
@@ -288,8 +288,8 @@ class _OfMany(_Neighbours):
         ends[:, -1] = 1.0
         n, k = ends.shape
         flat = (ends + np.arange(n)[:, None]).ravel()
-        found = [np.searchsorted(flat, np.arange(n) + rng.random(n), "right") - k * np.arange(n) for _ in range(number)]
-        return np.asarray(np.minimum(np.array(found), k - 1))
+        draws = [np.searchsorted(flat, np.arange(n) + rng.random(n), "right") - k * np.arange(n) for _ in range(number)]
+        return np.asarray(np.minimum(np.array(draws), k - 1))
 
 
 def nearest(x: Floats, number: int) -> Ints:

@@ -79,8 +79,8 @@ class Cases:
 
     def take(self, rows: slice | Ints) -> Self:
         """Return some rows, as independent ones."""
-        held = {name: getattr(self, name)[rows] for name in ("y", "count", "weight", "x", "ranges")}
-        return replace(self, block=None, **held)
+        columns = {name: getattr(self, name)[rows] for name in ("y", "count", "weight", "x", "ranges")}
+        return replace(self, block=None, **columns)
 
     @cached_property
     def mass(self) -> Floats:
@@ -135,15 +135,15 @@ class Two(Cases):
         turned = moved * self.x
         whole, lean, bent = (self._by_range(values) for values in (spread, moved, turned))
         one, last = slice(2, 2 + RANGES), 2 + RANGES
-        found = np.zeros((last + 1, last + 1))
-        found[one, one] = np.diag(whole)
+        matrix = np.zeros((last + 1, last + 1))
+        matrix[one, one] = np.diag(whole)
         for column, of_ranges in ((0, whole), (1, lean), (last, bent)):
-            found[column, one] = found[one, column] = of_ranges
+            matrix[column, one] = matrix[one, column] = of_ranges
         sums = whole.sum(), lean.sum(), bent.sum(), turned @ self.x, turned @ self._square
         for i, a in enumerate((0, 1, last)):
             for j, b in enumerate((0, 1, last)):
-                found[a, b] = sums[i + j]
-        return found if columns is None else found[np.ix_(columns, columns)]
+                matrix[a, b] = sums[i + j]
+        return matrix if columns is None else matrix[np.ix_(columns, columns)]
 
     def variances(self, p: Floats) -> Floats:
         spread = self.mass2 * p * (1.0 - p)
@@ -216,8 +216,8 @@ class Many(Cases):
 
     def range_mass(self, p: Floats) -> Floats:
         """Return (m, ranges) Σ_{j in b} p_ij."""
-        found = np.bincount(self.row_and_range, p.ravel(), len(p) * RANGES)
-        return np.asarray(found, dtype=np.float64).reshape(-1, RANGES)
+        sums = np.bincount(self.row_and_range, p.ravel(), len(p) * RANGES)
+        return np.asarray(sums, dtype=np.float64).reshape(-1, RANGES)
 
     def residuals(self, p: Floats, ranges: bool = True) -> Floats:
         """Return the sums of residuals; without `ranges` those columns are 0."""
@@ -248,21 +248,21 @@ class Many(Cases):
         weighted, k = p * mass[:, None], self.levels if level else 0  # k² entries only where they are asked for
         mean = np.einsum("ij,ij->i", p, self.x)
         lean = weighted * (self.x - mean[:, None])
-        found = np.zeros((k + 1 + RANGES, k + 1 + RANGES))
+        matrix = np.zeros((k + 1 + RANGES, k + 1 + RANGES))
         ones = np.ones(len(p))  # quicker than sums along columns
-        found[k, k] = np.einsum("ij,ij->", lean, self.x)
+        matrix[k, k] = np.einsum("ij,ij->", lean, self.x)
         if level:
-            found[:k, :k] = np.diag(mass @ p) - p.T @ weighted
-            found[:k, k] = found[k, :k] = ones @ lean
+            matrix[:k, :k] = np.diag(mass @ p) - p.T @ weighted
+            matrix[:k, k] = matrix[k, :k] = ones @ lean
         if ranges:
             s = self.range_mass(p)
-            found[k, k + 1 :] = found[k + 1 :, k] = ones @ self.range_mass(lean)
-            found[k + 1 :, k + 1 :] = np.diag(mass @ s) - s.T @ (s * mass[:, None])
+            matrix[k, k + 1 :] = matrix[k + 1 :, k] = ones @ self.range_mass(lean)
+            matrix[k + 1 :, k + 1 :] = np.diag(mass @ s) - s.T @ (s * mass[:, None])
         if level and ranges:
             place = (self.ranges + RANGES * np.arange(k)).ravel()
             both = np.bincount(place, weighted.ravel(), k * RANGES).reshape(k, RANGES) - weighted.T @ s
-            found[:k, k + 1 :], found[k + 1 :, :k] = both, both.T
-        return found[np.ix_(columns - self.levels + k, columns - self.levels + k)]
+            matrix[:k, k + 1 :], matrix[k + 1 :, :k] = both, both.T
+        return matrix[np.ix_(columns - self.levels + k, columns - self.levels + k)]
 
     def variances(self, p: Floats) -> Floats:
         w, s = self.mass2, self.range_mass(p)
@@ -326,7 +326,7 @@ class Many(Cases):
         others = others.cumsum(axis=1)
         limit = np.minimum(others[:, -1] / (others[:, -1] + p[at_pick]) * 2.0**32, 2.0**32 - 1).astype(np.uint32)
         row = np.repeat(np.arange(len(p)), self.count.astype(np.int64))
-        found = np.tile(as_picked, (DRAWS, 1))
+        residuals = np.tile(as_picked, (DRAWS, 1))
         joint = self.joint(p)
         pairs = np.zeros((DRAWS, joint.size, joint.size))
         for start in range(0, len(row), AT_ONCE):
@@ -335,12 +335,12 @@ class Many(Cases):
             place, draw = np.divmod(miss, DRAWS)
             i = part[place]
             j = _search(others, i, rng.random(len(i)) * others[i, -1])
-            self._move(found, draw, i, pick[i], j)
+            self._move(residuals, draw, i, pick[i], j)
             joint.move(pairs, draw, i, pick[i], j, self.weight[i])
         pairs += joint.outcome_sums(pick, self.mass)
-        return np.hstack([found, joint.residuals(pairs, found[:, : self.levels])])
+        return np.hstack([residuals, joint.residuals(pairs, residuals[:, : self.levels])])
 
-    def _move(self, found: Floats, draw: Ints, i: Ints, pick: Ints, j: Ints) -> None:
+    def _move(self, sums: Floats, draw: Ints, i: Ints, pick: Ints, j: Ints) -> None:
         """Add to (draws, columns) how the residuals change where the outcome of row i is j and not the pick."""
         k, w = self.levels, self.weight[i]
 
@@ -348,21 +348,21 @@ class Many(Cases):
             place, weight = np.concatenate([draw * bins + to, draw * bins + away]), np.concatenate([w, -w])
             return np.asarray(np.bincount(place, weight, DRAWS * bins), dtype=np.float64).reshape(DRAWS, bins)
 
-        found[:, :k] += moved(j, pick, k)
-        found[:, k] += np.bincount(draw, w * (self.x[i, j] - self.x[i, pick]), DRAWS)
-        found[:, k + 1 :] += moved(self.ranges[i, j].astype(np.int64), self.ranges[i, pick].astype(np.int64), RANGES)
+        sums[:, :k] += moved(j, pick, k)
+        sums[:, k] += np.bincount(draw, w * (self.x[i, j] - self.x[i, pick]), DRAWS)
+        sums[:, k + 1 :] += moved(self.ranges[i, j].astype(np.int64), self.ranges[i, pick].astype(np.int64), RANGES)
 
     def normal_draws(self, p: Floats, rng: np.random.Generator) -> Floats:
         """Return normal draws with the exact covariance; sums of few indicators keep their Poisson margins."""
         covariance = self.covariance(p, self.mass2)
-        found = normal(covariance, rng)
+        draws = normal(covariance, rng)
         k, variance = self.levels, np.diag(covariance)
         mean = np.concatenate([self.mass2 @ p, [np.inf], self.mass2 @ self.range_mass(p)])
         for column in np.flatnonzero((variance > 0.0) & (variance < FEW)):
             if column != k:
                 sign = 1.0 if variance[column] > mean[column] / 2 else -1.0  # −1: nearly certain, misses are few
-                found[:, column] = sign * poisson_margin(sign * found[:, column], variance[column])
-        return found
+                draws[:, column] = sign * poisson_margin(sign * draws[:, column], variance[column])
+        return draws
 
 
 def normal(covariance: Floats, rng: np.random.Generator) -> Floats:

@@ -83,30 +83,30 @@ def gains(cases: Two | Many, p: Floats, better: Floats) -> Floats:
     return np.asarray(np.log(np.maximum(cases.realised(better), least)) - np.log(np.maximum(cases.realised(p), least)))
 
 
-def standard_errors(cases: Two | Many, p: Floats, found: Fit) -> Floats:
+def standard_errors(cases: Two | Many, p: Floats, fitted: Fit) -> Floats:
     """Return the errors of free levels and slope: by information, or by the sums of dependent blocks if larger."""
-    bend = cases.covariance(found.p, cases.mass, found.free) + RIDGE * np.eye(found.df)
-    spread = cases.covariance(found.p, cases.mass2, found.free)
+    bend = cases.covariance(fitted.p, cases.mass, fitted.free) + RIDGE * np.eye(fitted.df)
+    spread = cases.covariance(fitted.p, cases.mass2, fitted.free)
     inverse = np.linalg.inv(bend)
     variance = np.diag(inverse @ spread @ inverse)
     if cases.block is not None:
-        sums = cases.residuals_by_block(found.p)[:, found.free]
+        sums = cases.residuals_by_block(fitted.p)[:, fitted.free]
         variance = np.maximum(variance, normal_cluster_error(sums @ inverse) ** 2)
     return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
 
 def calibration_slope(cases: Two | Many, p: Floats, level: bool, confidence: float) -> Reading:
     """Return b with its interval, fitted together with a if `level`."""
-    found = fit(cases, p, level=level, scalar=True)
-    if cases.levels not in found.free or _projected_variance(cases, p, level) < 1e-9:
+    fitted = fit(cases, p, level=level, scalar=True)
+    if cases.levels not in fitted.free or _projected_variance(cases, p, level) < 1e-9:
         return undefined("the forecasts do not vary, so they have no calibration slope")
     if (cases.y == cases.y[0]).all():
         return undefined("only one class was observed, so there is no calibration slope")
-    b = 1.0 + float(found.theta[cases.levels])
+    b = 1.0 + float(fitted.theta[cases.levels])
     observed = np.bincount(cases.y, cases.count, 2 if cases.levels == 1 else cases.levels)
     if observed.min() < FEWEST:
         return Reading(b, reason=f"no interval: an outcome occurs fewer than {FEWEST} times")
-    error = standard_errors(cases, p, found)[list(found.free).index(cases.levels)]
+    error = standard_errors(cases, p, fitted)[list(fitted.free).index(cases.levels)]
     how = "information matrix" if cases.block is None else f"{len(np.unique(cases.block))} clusters or blocks of time"
     return around(b, float(error), confidence, method=f"Cox 1958, {how}")
 
@@ -132,20 +132,20 @@ def explained(covariance: Floats, k: int) -> Floats:
 
 def calibration_in_the_large(cases: Two, p: Floats, confidence: float, flipped: bool) -> tuple[Reading, Reading]:
     """Return the intercept at b = 1 and the ratio of expected to observed events; `flipped` means of non-events."""
-    found = fit(cases, p, level=True)
+    fitted = fit(cases, p, level=True)
     events, expected = float(cases.mass @ cases.y), float(cases.mass @ p)
     events, expected = (cases.n - events, cases.n - expected) if flipped else (events, expected)
-    if not 0.0 < events < cases.n or not found.df:
-        nothing = undefined("only one class was observed" if found.df else "every forecast is certain")
+    if not 0.0 < events < cases.n or not fitted.df:
+        nothing = undefined("only one class was observed" if fitted.df else "every forecast is certain")
         return nothing, nothing
     # Outcomes of forecasts that are too extreme vary by more than the fit with slope 1 says: their residuals count too.
-    curvature = float(cases.mass @ (found.p * (1.0 - found.p)))
-    of_residuals = float(np.sqrt(cases.mass2 @ (cases.y - found.p) ** 2)) / curvature
-    error = max(float(standard_errors(cases, p, found)[0]), of_residuals)
+    curvature = float(cases.mass @ (fitted.p * (1.0 - fitted.p)))
+    of_residuals = float(np.sqrt(cases.mass2 @ (cases.y - fitted.p) ** 2)) / curvature
+    error = max(float(standard_errors(cases, p, fitted)[0]), of_residuals)
     y, forecast = (1.0 - cases.y, 1.0 - p) if flipped else (cases.y, p)
     of_ratio = float(np.sqrt(cases.mass2 @ (forecast / expected - y / events) ** 2))
     intercept = around(
-        -float(found.theta[0]) if flipped else float(found.theta[0]), error, confidence, method="logistic, slope 1"
+        -float(fitted.theta[0]) if flipped else float(fitted.theta[0]), error, confidence, method="logistic, slope 1"
     )
     return intercept, around_log(expected / events, max(error * curvature / events, of_ratio), confidence)
 
@@ -160,16 +160,16 @@ def removable_share(
     bound on the noncentrality of LR, over 2n, and (LR − df)/2n + 1.96 errors. A slope for each class is added to LR by
     one step from 40 cases per class; levels that are not fitted add a bound of their own.
     """
-    found = fit(cases, p, level=level or cases.levels == 1, scalar=True, ranges=True)
-    gained = gains(cases, p, found.p)
+    fitted = fit(cases, p, level=level or cases.levels == 1, scalar=True, ranges=True)
+    gained = gains(cases, p, fitted.p)
     loss = -float(cases.mass @ np.log(np.maximum(cases.realised(p), 1e-300))) / cases.n
     if loss <= 0.0:
         return 0.0, 0.0, 0.0
     excess = dependence(cases, p)
     n, ratio = cases.n / excess, max(2.0 * float(cases.mass @ gained), 0.0) / excess
-    df = max(_free_parameters(cases, found), 1.0)
+    df = max(_free_parameters(cases, fitted), 1.0)
     if isinstance(cases, Many) and cases.n >= 2 * PER_CLASS * cases.levels:
-        more_ratio, more_df = _class_slopes(cases, found.p)
+        more_ratio, more_df = _class_slopes(cases, fitted.p)
         ratio, df = ratio + more_ratio / excess, df + more_df
     error = float(np.sqrt(cases.mass2 @ (gained - cases.mass @ gained / cases.n) ** 2 * excess)) / cases.n
     bounds = [noncentrality_bound(ratio, df) / (2.0 * n), (ratio - df) / (2.0 * n) + 1.96 * error]
@@ -182,10 +182,10 @@ def removable_share(
     return min(middle / loss, 1.0), min(low / loss, 1.0), min(high / loss, 1.0)
 
 
-def _free_parameters(cases: Two | Many, found: Fit) -> float:
+def _free_parameters(cases: Two | Many, fitted: Fit) -> float:
     """Return the effective number of parameters of a penalised fit, tr H(H + ridge)⁻¹ with the information H."""
-    bend = cases.covariance(found.p, cases.mass, found.free)
-    return float(np.trace(np.linalg.solve(bend + RIDGE * np.eye(found.df), bend)))
+    bend = cases.covariance(fitted.p, cases.mass, fitted.free)
+    return float(np.trace(np.linalg.solve(bend + RIDGE * np.eye(fitted.df), bend)))
 
 
 def _class_slopes(cases: Many, p: Floats) -> tuple[float, float]:

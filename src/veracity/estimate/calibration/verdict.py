@@ -130,9 +130,9 @@ class Judged:
         p, y, count, weight = p[some], y[some], count[some], weight[some]
         clusters, time = (None if x is None else np.asarray(x)[some] for x in (clusters, time))
         rows = int(count.sum())
-        held = Forecasts(p, y, tuple(map(str, classes)), weights=weight, counts=count.astype(np.int64))
-        block = blocks(clusters, time, count, None if clusters is None else row_hashes(held))
-        order = np.arange(len(classes)) if picks_only or not rows else class_order(held)
+        forecasts = Forecasts(p, y, tuple(map(str, classes)), weights=weight, counts=count.astype(np.int64))
+        block = blocks(clusters, time, count, None if clusters is None else row_hashes(forecasts))
+        order = np.arange(len(classes)) if picks_only or not rows else class_order(forecasts)
         p, y = in_class_order(p, y, order)
         realised = p[np.arange(len(y)), y] if p.ndim == 2 else np.where(y == 1, p, 1.0 - p)
         zeros = int(count[realised <= 0.0].sum())
@@ -165,18 +165,18 @@ def judge(
     fitted to. `zero_rows` counts the outcomes with probability 0 where the rows are a sample. `alpha` is the chance of
     a false verdict about calibrated forecasts. `every` holds the forecasts of all cases where the rows are a sample.
     """
-    held = Judged.of(probabilities, outcomes, classes, counts, weights, clusters, time, picks_only)
-    rows = held.rows
+    judged = Judged.of(probabilities, outcomes, classes, counts, weights, clusters, time, picks_only)
+    rows = judged.rows
     if rows < FEWEST_ROWS:
         return not_measurable(Reason.TOO_FEW_CASES, rows, FEWEST_ROWS)
-    if held.blocks is not None and held.blocks < BLOCKS:
+    if judged.blocks is not None and judged.blocks < BLOCKS:
         return not_measurable(
-            Reason.TOO_FEW_TIMES if clusters is None else Reason.TOO_FEW_CLUSTERS, held.blocks, BLOCKS
+            Reason.TOO_FEW_TIMES if clusters is None else Reason.TOO_FEW_CLUSTERS, judged.blocks, BLOCKS
         )
-    if held.blocks is not None and 2.0 ** (1 - held.blocks) > max(WEIGHTS.values()) * alpha:
-        return not_measurable(Reason.TOO_FEW_BLOCKS, held.blocks)
-    p, cases, order, flipped = held.p, held.cases, held.order, held.flipped
-    names, zeros = tuple(map(str, classes)), held.zeros if zero_rows is None else zero_rows
+    if judged.blocks is not None and 2.0 ** (1 - judged.blocks) > max(WEIGHTS.values()) * alpha:
+        return not_measurable(Reason.TOO_FEW_BLOCKS, judged.blocks)
+    p, cases, order, flipped = judged.p, judged.cases, judged.order, judged.flipped
+    names, zeros = tuple(map(str, classes)), judged.zeros if zero_rows is None else zero_rows
     several = cases.levels == 1 or cases.n >= PER_CLASS * cases.levels  # cases enough for a level of each class
     tests = run_tests(cases, p, seed, picks_only)
     rejected = tests.together <= alpha
@@ -187,7 +187,7 @@ def judge(
     if rejected:
         if tests.p.get("level", 1.0) <= NAMED:
             level_test = _level(tests, p, names, order, several)
-        confidence = _confidence(tests, held, len(names), zeros > 0, picks_only, seed, every)
+        confidence = _confidence(tests, judged, len(names), zeros > 0, picks_only, seed, every)
         if tests.p["shape"] <= ALPHA and not zeros and (b := _shape(tests, p, several)) is not None:
             where = _range(tests, p, b, b, flipped, every)
             shape = ShapeTest(tests.p["shape"], where.low, where.high, where)
@@ -198,7 +198,7 @@ def judge(
     expected, gave = _means_of_picks(cases, p) if picks_only else _typical(cases, p, zeros)
     confidence = replace(confidence, expected=expected, realised=gave)
     slope = calibration_slope(cases.for_fit(p), p, several, level)
-    if held.certain:  # it would be that of the probability that zeros share
+    if judged.certain:  # it would be that of the probability that zeros share
         slope = unknown(why_not(Reason.ONLY_CERTAIN_FORECASTS))
     intercept = ratio = None
     if isinstance(cases, Two) and not picks_only:
@@ -224,7 +224,7 @@ def judge(
         gain=Reading(share, low, high, GAIN if gain is not None else IN_SAMPLE),
         detectable=detectable,
         zero_rows=zeros,
-        reason=_reason(cases, p, held.certain),
+        reason=_reason(cases, p, judged.certain),
         method=_method(cases, few),
         approximate=few,
         cases=rows,
@@ -304,19 +304,19 @@ def _level(tests: Tests, p: Floats, names: Sequence[str], order: NDArray[np.int6
         if order[0] == 1:
             shares, events, z = 1.0 - shares, 1.0 - events, -z
         order = np.array([1])
-    found = {names[order[j]]: ClassLevel(float(shares[j]), float(events[j]), float(z[j])) for j in worst}
-    return LevelTest(tests.p["level"], found)
+    by_class = {names[order[j]]: ClassLevel(float(shares[j]), float(events[j]), float(z[j])) for j in worst}
+    return LevelTest(tests.p["level"], by_class)
 
 
 def _confidence(
-    tests: Tests, held: Judged, classes: int, zeros: bool, picks: bool, seed: int, every: AllEntries | None
+    tests: Tests, judged: Judged, classes: int, zeros: bool, picks: bool, seed: int, every: AllEntries | None
 ) -> ConfidenceTest:
     """Return the direction of confidence: that of what the level does not explain, or of all where the level is right.
 
     Where the level is wrong the class frequencies are matched first: the level explains more than its tangent does. An
     outcome that was ruled out was too confident a forecast.
     """
-    cases, p, flipped = tests.cases, held.p, held.flipped
+    cases, p, flipped = tests.cases, judged.p, judged.flipped
     own, (projected, sign) = tests.p["confidence"], tests.slope
     if tests.p.get("level", 1.0) <= ALPHA:
         matched = fit(cases.for_fit(p), p, level=True).p
@@ -341,14 +341,14 @@ def _pairs(
     limit = float(np.quantile(np.abs(drawn).max(axis=1), 1.0 - ALPHA))
     alone = np.bincount(joint.of_class, minlength=joint.size) == 1  # the rest of many classes has no name
     label = {int(group): names[order[k]] for k, group in enumerate(joint.of_class)}
-    found = []
+    pairs = []
     for place in np.argsort(-z, kind="stable"):
         j, k = divmod(int(place), joint.size)
         if z[place] <= limit:
             break
         if alone[j] and alone[k]:
-            found.append(ClassPair(label[j], label[k], float(z[place])))
-    return tuple(found)
+            pairs.append(ClassPair(label[j], label[k], float(z[place])))
+    return tuple(pairs)
 
 
 def _shape(tests: Tests, p: Floats, several: bool) -> int | None:

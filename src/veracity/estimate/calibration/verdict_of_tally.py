@@ -34,15 +34,15 @@ def verdict(
     """
     reason = unjudged(tally) or (Reason.ONLY_SHARES if tally.shares_only else untested)
     if tally.rowless and not reason:
-        found = level_and_confidence(tally, alpha_of(among))
+        judgement = level_and_confidence(tally, alpha_of(among))
     else:
-        found = not_measurable(reason) if reason else _judged(tally, recalibration, among)
-    found = replace(found, cases=tally.cases, class_count=tally.k, picks_only=tally.picks_only)
+        judgement = not_measurable(reason) if reason else _judged(tally, recalibration, among)
+    judgement = replace(judgement, cases=tally.cases, class_count=tally.k, picks_only=tally.picks_only)
     if not tally.sums.zeros:
-        return found
+        return judgement
     floored = float(Entries.of(tally.pooled, tally.grid, FLOOR).means()["geometric_accuracy"])
     return replace(
-        found,
+        judgement,
         zero_rows=tally.sums.zeros,
         ruled_out=tuple(case for case in surprises(tally) if case.probability == 0.0),
         floor=FLOOR,
@@ -93,7 +93,7 @@ def _judged(tally: Tally, recalibration: Recalibration | None, among: int) -> Ve
     tested = int(rows.copies.sum())
     sampled = tested < tally.sums.rows
     gain = (None, None) if recalibration is None else recalibration.gain("log")
-    found = judge(
+    judgement = judge(
         rows.probabilities,  # type: ignore[arg-type]
         rows.outcomes,  # type: ignore[arg-type]
         tally.classes,
@@ -111,8 +111,8 @@ def _judged(tally: Tally, recalibration: Recalibration | None, among: int) -> Ve
         every=_every(tally) if sampled else None,
     )
     if sampled:
-        return _of_all_cases(found, tally, tested)
-    return replace(found, method=", ".join(part for part in (found.method, tally.basis) if part))
+        return _of_all_cases(judgement, tally, tested)
+    return replace(judgement, method=", ".join(part for part in (judgement.method, tally.basis) if part))
 
 
 def _every(tally: Tally) -> AllEntries:
@@ -131,13 +131,13 @@ def _every(tally: Tally) -> AllEntries:
     return AllEntries(f.matrix.ravel(), np.repeat(scale * f.mass, f.k), true.ravel())
 
 
-def _of_all_cases(found: Verdict, tally: Tally, tested: int) -> Verdict:
+def _of_all_cases(judgement: Verdict, tally: Tally, tested: int) -> Verdict:
     """Return the verdict of a sample with the shares of all cases, and with the size of the sample in every method."""
     sample = f"a sample of {tested:,} of {tally.sums.rows:,} cases"
     share = dict(zip(map(str, tally.classes), zip(tally.mean_forecast, tally.frequencies, strict=True), strict=True))
     classes = {
         name: replace(one, predicted=float(share[name][0]), observed=float(share[name][1]))
-        for name, one in found.level.classes.items()
+        for name, one in judgement.level.classes.items()
     }
     if tally.picks_only:
         expected, realised = float(tally.mean_forecast[1]), float(tally.frequencies[1])
@@ -145,19 +145,19 @@ def _of_all_cases(found: Verdict, tally: Tally, tested: int) -> Verdict:
         expected = float(Expected(tally).means().geometric_accuracy)
         realised = 0.0 if tally.sums.zeros else math.exp(-tally.sums.score[0][0] / tally.sums.weight)
     return replace(
-        found,
-        slope=_from(found.slope, sample),
-        intercept=None if found.intercept is None else _from(found.intercept, sample),
-        ratio=None if found.ratio is None else _from(found.ratio, sample),
-        gain=_from(found.gain, sample),
-        level=replace(found.level, classes=classes),
-        confidence=replace(found.confidence, expected=expected, realised=realised),
-        method=f"{found.method}, {sample}" if found.method else "",
+        judgement,
+        slope=_from(judgement.slope, sample),
+        intercept=None if judgement.intercept is None else _from(judgement.intercept, sample),
+        ratio=None if judgement.ratio is None else _from(judgement.ratio, sample),
+        gain=_from(judgement.gain, sample),
+        level=replace(judgement.level, classes=classes),
+        confidence=replace(judgement.confidence, expected=expected, realised=realised),
+        method=f"{judgement.method}, {sample}" if judgement.method else "",
         tested=tested,
     )
 
 
-def _from(found: Reading, sample: str) -> Reading:
+def _from(reading: Reading, sample: str) -> Reading:
     """Return a reading whose method names the sample."""
-    method = f"{found.method}, {sample}" if found.method else found.method
-    return Reading(float(found), found.low, found.high, method, found.reason, found.known)
+    method = f"{reading.method}, {sample}" if reading.method else reading.method
+    return Reading(float(reading), reading.low, reading.high, method, reading.reason, reading.known)

@@ -94,20 +94,20 @@ def findings_of_time(keyed: ClusterSums | None, dependence: Dependence, u: Float
     """Return findings about repeated times, gaps, and differences that persist; u: influences by time."""
     if keyed is None or dependence.kind == CLUSTER:
         return ()
-    found: list[Finding] = []
+    findings: list[Finding] = []
     time = dependence.name or "time"
     shared = int(keyed.cases[keyed.cases > 1].sum())
     if shared:
-        found.append(of_results.RepeatedTimes(shared, int(keyed.cases.sum()), time=time))
+        findings.append(of_results.RepeatedTimes(shared, int(keyed.cases.sum()), time=time))
     steps = np.diff(keyed.keys.astype(np.float64))
     gaps = int((steps > GAP * np.median(steps)).sum()) if len(steps) else 0
     if gaps:
-        found.append(of_results.GapsInTime(gaps, len(steps), time=time))
+        findings.append(of_results.GapsInTime(gaps, len(steps), time=time))
     if u is not None and u.size:
         largest = float(np.max(formulas.first_autocorrelation(u)))
         if largest > PERSISTENT:
-            found.append(of_results.PersistentDifferences(autocorrelation=largest))
-    return tuple(found)
+            findings.append(of_results.PersistentDifferences(autocorrelation=largest))
+    return tuple(findings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +164,7 @@ def differences(
     intervals reach so much further.
     """
     missing, unsure = np.zeros((2, len(models))) if short is None else np.array(short).T
-    found = tested(moments, score, dependence)
+    test = tested(moments, score, dependence)
     pairs = [(a, b, i, 1.0) for i, (a, b) in enumerate(zip(*(x.tolist() for x in pairs_of(len(models))), strict=True))]
     if reference is not None:
         at = list(models).index(reference)
@@ -172,48 +172,48 @@ def differences(
     z, p = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
     why = [reason] * len(pairs)
     for row, (a, b, i, sign) in enumerate(pairs):
-        why[row] = why[row] or _reason(found, i)
+        why[row] = why[row] or _reason(test, i)
         if why[row]:
             continue
-        if found.error[i] > 0.0:
-            value = sign * found.value[i]
+        if test.error[i] > 0.0:
+            value = sign * test.value[i]
             left = max(value - missing[b], 0.0) + min(value + missing[a], 0.0) if short else value
-            z[row] = left / math.hypot(found.error[i], unsure[b if value > 0.0 else a] / NORMAL)
-        elif found.value[i] != 0.0:
-            z[row] = sign * math.copysign(math.inf, found.value[i])
-        p[row] = 1.0 if np.isnan(z[row]) else float(formulas.two_sided(z[row], found.df))
+            z[row] = left / math.hypot(test.error[i], unsure[b if value > 0.0 else a] / NORMAL)
+        elif test.value[i] != 0.0:
+            z[row] = sign * math.copysign(math.inf, test.value[i])
+        p[row] = 1.0 if np.isnan(z[row]) else float(formulas.two_sided(z[row], test.df))
     adjusted = formulas.holm(p)
-    half = formulas.half_width(level, found.df) if found.df > 0.0 else math.nan
-    made = []
+    half = formulas.half_width(level, test.df) if test.df > 0.0 else math.nan
+    entries = []
     for row, (a, b, i, sign) in enumerate(pairs):
-        value, error = sign * float(found.value[i]) + 0.0, float(found.error[i])
+        value, error = sign * float(test.value[i]) + 0.0, float(test.error[i])
         if why[row]:
-            value = math.nan if reason else _infinite(found, i, sign, value)
-            made.append(PairDifference(models[a], models[b], value, None, None, None, None, None, why[row]))
+            value = math.nan if reason else _infinite(test, i, sign, value)
+            entries.append(PairDifference(models[a], models[b], value, None, None, None, None, None, why[row]))
             continue
-        said = SAME if math.isnan(z[row]) else SHORT if z[row] == 0.0 and value != 0.0 else None
+        note = SAME if math.isnan(z[row]) else SHORT if z[row] == 0.0 and value != 0.0 else None
         low = value - math.hypot(half * error, unsure[b]) - float(missing[b])
         high = value + math.hypot(half * error, unsure[a]) + float(missing[a])
         tests = _known(z[row]), float(p[row]), float(adjusted[row])
-        made.append(PairDifference(models[a], models[b], value, low, high, *tests, said))
-    return tuple(made)
+        entries.append(PairDifference(models[a], models[b], value, low, high, *tests, note))
+    return tuple(entries)
 
 
 def _known(z: float) -> float | None:
     return None if math.isnan(z) else float(z)
 
 
-def _reason(found: Test, pair: int) -> str:
-    if found.infinite[:, pair].any():
-        counts = found.infinite[:, pair]
+def _reason(test: Test, pair: int) -> str:
+    if test.infinite[:, pair].any():
+        counts = test.infinite[:, pair]
         return f"infinite in {int(counts.max()):,} {'case' if counts.max() == 1 else 'cases'}: not tested"
-    if not found.df > 0.0 or not math.isfinite(float(found.error[pair])):
+    if not test.df > 0.0 or not math.isfinite(float(test.error[pair])):
         return FEW
     return ""
 
 
-def _infinite(found: Test, pair: int, sign: float, value: float) -> float:
-    a, b = found.infinite[:, pair].tolist()
+def _infinite(test: Test, pair: int, sign: float, value: float) -> float:
+    a, b = test.infinite[:, pair].tolist()
     if not (a or b):
         return value
     return math.nan if a and b else sign * (math.inf if a else -math.inf)
@@ -245,23 +245,23 @@ def ranking(
 
 
 def cases_needed(
-    found: Differences, moments: Moments, level: float, difference: float | None = None
+    pairs: Differences, moments: Moments, level: float, difference: float | None = None
 ) -> tuple[CasesNeeded, ...]:
     """Return for each pair the cases at which its difference, or the given one, is seen with 80 % power."""
-    made = []
-    for d in found:
+    counts = []
+    for d in pairs:
         needed: int | None = None
         sought = d.value if difference is None else difference
         if d.z is not None and math.isfinite(d.z) and d.z != 0.0 and sought != 0.0:
             error = d.value / d.z
             needed = math.ceil(formulas.cases_for_power(sought, error, moments.cases, level))
-        made.append(CasesNeeded(d.a, d.b, needed))
-    return tuple(made)
+        counts.append(CasesNeeded(d.a, d.b, needed))
+    return tuple(counts)
 
 
 def deciding(
     extremes: Extremes | None,
-    found: Differences,
+    pairs: Differences,
     models: Sequence[str],
     moments: Moments,
     classes: Sequence[Any],
@@ -272,8 +272,8 @@ def deciding(
     place: Mapping[frozenset[str], int] = {
         frozenset((models[a], models[b])): i for i, (a, b) in enumerate(zip(first, second, strict=True))
     }
-    made = []
-    for d in found:
+    entries = []
+    for d in pairs:
         pair = place[frozenset((d.a, d.b))]
         rows: tuple[DecidingRow, ...] = ()
         if extremes is not None and d.value and math.isfinite(d.value):
@@ -294,5 +294,5 @@ def deciding(
                 for i, so_far in zip(order, share.tolist(), strict=True)
             )
         half = next((i + 1 for i, row in enumerate(rows) if row.share >= 0.5), None)
-        made.append(Deciding(d.a, d.b, rows, half))
-    return tuple(made)
+        entries.append(Deciding(d.a, d.b, rows, half))
+    return tuple(entries)

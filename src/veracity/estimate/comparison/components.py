@@ -26,20 +26,20 @@ NO_FOLDS = "too few cases for a cross-validation"
 ONE_CLASS = "only one class was observed"
 
 
-def components(rows: Forecasts, found: Recalibration | None, rule: str | float = "log") -> dict[str, Floats | str]:
+def components(rows: Forecasts, validation: Recalibration | None, rule: str | float = "log") -> dict[str, Floats | str]:
     """Return (n,) values of the rows by component, or the reason for their absence."""
     values: dict[str, Floats | str] = dict.fromkeys(("CL", "AL", "RL"), NO_FOLDS)
-    if found is not None:
-        judged = Judge(found).of(rows)
+    if validation is not None:
+        judged = Judge(validation).of(rows)
         (before, after), adjusted = judged.before_and_after(rule), judged.scores(rule, "A")
         with np.errstate(invalid="ignore"):
             values |= {"CL": before - after, "RL": after}
-            no_frequencies = found.why_not_adjusted or "the class frequencies cannot be matched"
+            no_frequencies = validation.why_not_adjusted or "the class frequencies cannot be matched"
             values["AL"] = no_frequencies if adjusted is None else before - adjusted
     return values | {"slope": slope_values(rows)}
 
 
-def shortfall(found: Recalibration | None, upper: float | None = None) -> dict[str, tuple[float, float]]:
+def shortfall(validation: Recalibration | None, upper: float | None = None) -> dict[str, tuple[float, float]]:
     """Return by how much the cross-validated CL and AL fall short of the truth, and by how much more they may at 95 %.
 
     A maximum-likelihood fit of m numbers to n cases loses about m/2n in log loss on others; folds fit four fifths of
@@ -47,40 +47,40 @@ def shortfall(found: Recalibration | None, upper: float | None = None) -> dict[s
     forecasts for want of evidence its gains hardly vary: `upper` is the 97.5 % bound on CL that the verdict has.
     Clusters tell a fit less than as many independent cases, by the design effect of the residuals.
     """
-    if found is None:
+    if validation is None:
         return {"CL": (0.0, 0.0), "AL": (0.0, 0.0)}
-    effective = max(calibrators.effective_rows(found.rows) / _design_effect(found), 1.0)
-    cases = 2.0 * (1.0 - 1.0 / len(found.folds.used)) * effective
-    k = found.rows.k
-    numbers = np.array([NUMBERS[name](k) for name in found.members], dtype=np.float64)
-    weights = found.weights[found.folds.used].mean(axis=0)
-    gain, error = found.gain("log")
+    effective = max(calibrators.effective_rows(validation.rows) / _design_effect(validation), 1.0)
+    cases = 2.0 * (1.0 - 1.0 / len(validation.folds.used)) * effective
+    k = validation.rows.k
+    numbers = np.array([NUMBERS[name](k) for name in validation.members], dtype=np.float64)
+    weights = validation.weights[validation.folds.used].mean(axis=0)
+    gain, error = validation.gain("log")
     more = 0.0
     if upper is not None and np.isfinite([gain, error]).all():
         more = float(np.sqrt(max((upper - gain) ** 2 - (NORMAL * error) ** 2, 0.0))) if upper > gain else 0.0
     return {"CL": (float(weights @ numbers) / cases, more), "AL": ((k - 1.0) / cases, 0.0)}
 
 
-def _design_effect(found: Recalibration) -> float:
+def _design_effect(validation: Recalibration) -> float:
     """Return Σ_g |Σ_{i∈g} r_i|²/Σ_i |r_i|² of residuals r = outcome − forecast in clusters or blocks, at least 1."""
-    if found.folds.cluster is None:
+    if validation.folds.cluster is None:
         return 1.0
-    residual = -found.rows.matrix[found.folds.row] * found.mass[:, None]
-    residual[np.arange(len(residual)), found.outcomes] += found.mass
-    order = np.argsort(found.folds.cluster, kind="stable")
-    first = np.unique(found.folds.cluster[order], return_index=True)[1]
+    residual = -validation.rows.matrix[validation.folds.row] * validation.mass[:, None]
+    residual[np.arange(len(residual)), validation.outcomes] += validation.mass
+    order = np.argsort(validation.folds.cluster, kind="stable")
+    first = np.unique(validation.folds.cluster[order], return_index=True)[1]
     sums = np.add.reduceat(residual[order], first, axis=0)
-    alone = float((residual**2 / found.folds.copies[:, None]).sum())
+    alone = float((residual**2 / validation.folds.copies[:, None]).sum())
     return max(float((sums**2).sum()) / alone, 1.0) if alone > 0.0 else 1.0
 
 
 class Judge:
     """The cross-validation of a model, by which other rows are judged; what does not depend on these is kept."""
 
-    def __init__(self, found: Recalibration) -> None:
-        self.found, self.classes = found, class_keys(found.rows)
-        held = content(found.rows, row_hashes(found.rows, classes=self.classes))
-        self.content, self._place = np.unique(held, return_inverse=True)  # of rows that are the same one
+    def __init__(self, validation: Recalibration) -> None:
+        self.found, self.classes = validation, class_keys(validation.rows)
+        contents = content(validation.rows, row_hashes(validation.rows, classes=self.classes))
+        self.content, self._place = np.unique(contents, return_inverse=True)  # of rows that are the same one
         self._scores: dict[tuple[str | float, str], Floats | None] = {}
 
     def of(self, rows: Forecasts) -> Judged:
@@ -103,12 +103,12 @@ class Judged:
 
     def __init__(self, rows: Forecasts, judge: Judge) -> None:
         self.rows, self.judge, self.found = rows, judge, judge.found
-        held = row_hashes(rows, classes=judge.classes)
-        own, theirs = content(rows, held), judge.content
+        hashes = row_hashes(rows, classes=judge.classes)
+        own, theirs = content(rows, hashes), judge.content
         self.match = np.minimum(np.searchsorted(theirs, own), len(theirs) - 1)
         self.known = theirs[self.match] == own  # rows that the folds hold
         used = np.array(self.found.folds.used)
-        key = held if rows.case is None or rows.case.dtype != np.uint64 else rows.case
+        key = hashes if rows.case is None or rows.case.dtype != np.uint64 else rows.case
         self.fold = used[(mix(key) >> np.uint64(33)).astype(np.int64) % len(used)]
 
     def before_and_after(self, rule: str | float) -> tuple[Floats, Floats]:
@@ -119,23 +119,23 @@ class Judged:
         """Return (n,) score of stage S, A or C; None where there is no stage A."""
         if stage == "S":
             return score_of(self.rows, str(rule))
-        held = self.judge.scores(rule, stage)
-        if held is None:
+        scores = self.judge.scores(rule, stage)
+        if scores is None:
             return None
-        values: Floats = held[self.match]
+        values: Floats = scores[self.match]
         others = np.flatnonzero(~self.known)
         if len(others):
             values[others] = self._applied(rule, stage, others)
         return values
 
     def _applied(self, rule: str | float, stage: str, rows: Array) -> Floats:
-        found, matrix = self.found, self.rows.matrix
+        validation, matrix = self.found, self.rows.matrix
         out = np.empty(len(rows))
-        for fold in found.fitted:
+        for fold in validation.fitted:
             here = np.flatnonzero(self.fold[rows] == fold)
             if len(here):
                 chosen = rows[here]
-                mapped = found.mapped(fold, matrix[chosen], stage, rule)
+                mapped = validation.mapped(fold, matrix[chosen], stage, rule)
                 out[here] = rule_of(rule).score(mapped, self.rows.observed[chosen])
         return out
 
@@ -164,11 +164,11 @@ def slope_values(rows: Forecasts) -> Floats | str:
     p, cases = cases_of(p, y.astype(np.int64), count, weight, None, ranges_of(p), np.arange(len(y)))
     cases, k = cases.for_fit(p), cases.levels
     several = k == 1 or cases.n >= PER_CLASS * k
-    found = fit(cases, p, level=several, scalar=True)
-    if k not in found.free:
+    fitted = fit(cases, p, level=several, scalar=True)
+    if k not in fitted.free:
         return "the forecasts do not vary, so they have no calibration slope"
-    influence = _influences(cases, found.p, found.free)
-    b = 1.0 + float(found.theta[k])
+    influence = _influences(cases, fitted.p, fitted.free)
+    b = 1.0 + float(fitted.theta[k])
     mass = cases.mass
     return np.asarray(b + (influence / mass) * mass.sum() - influence.sum())
 

@@ -38,8 +38,8 @@ MEANS = {"decisiveness": "power 1", "geometric_accuracy": "log", "robustness": "
 def bounds_of(section: str, name: str = "") -> Bounds:
     """Return the bounds of a registered quantity, of its own or those of its whole section; none where it has none."""
     known = quantities()
-    found = known.get(f"{section}.{name}") or known.get(section)
-    return ANY if found is None else found.bounds
+    quantity = known.get(f"{section}.{name}") or known.get(section)
+    return ANY if quantity is None else quantity.bounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +88,8 @@ class Widening:
         scale = half_width(level, df) / quantile(level)
         plain = self.held.independent_errors
         with np.errstate(invalid="ignore", divide="ignore"):
-            found = np.where(plain > 0.0, scale * errors / np.where(plain > 0.0, plain, 1.0), 1.0)
-        return dict(zip(SCORES, np.where(np.isfinite(found), found, 1.0).tolist(), strict=True))
+            ratios = np.where(plain > 0.0, scale * errors / np.where(plain > 0.0, plain, 1.0), 1.0)
+        return dict(zip(SCORES, np.where(np.isfinite(ratios), ratios, 1.0).tolist(), strict=True))
 
     @property
     def method(self) -> str:
@@ -101,92 +101,92 @@ class Widening:
         x = np.array(sorted(known))
         return np.asarray(np.interp(r, x, [known[float(one)] for one in x]))
 
-    def reading(self, found: Any, factor: float, bounds: Bounds = ANY) -> Any:
+    def reading(self, reading: Any, factor: float, bounds: Bounds = ANY) -> Any:
         """Return a reading whose interval is so much wider, within the bounds of its quantity."""
-        if not isinstance(found, Reading) or found.low is None or found.high is None:
-            return found
+        if not isinstance(reading, Reading) or reading.low is None or reading.high is None:
+            return reading
         if self.reason:
-            return Reading(float(found), reason=self.reason, known=found.known)
-        value = float(found)
-        method = f"{found.method}, {self.method}" if found.method else self.method
-        if found.method == WILSON and 0.0 < value < 1.0:
+            return Reading(float(reading), reason=self.reason, known=reading.known)
+        value = float(reading)
+        method = f"{reading.method}, {self.method}" if reading.method else self.method
+        if reading.method == WILSON and 0.0 < value < 1.0:
             half = quantile(self.tally.plan.level)
             effective = self.tally.sums.n_eff / factor**2
             low, high = wilson(value, max(effective, half), self.tally.plan.level)
-            return Reading(value, float(low), float(high), method, found.reason)
-        low, high = value - factor * (value - found.low), value + factor * (found.high - value)
+            return Reading(value, float(low), float(high), method, reading.reason)
+        low, high = value - factor * (value - reading.low), value + factor * (reading.high - value)
         ends = max(low, min(bounds[0], value)), min(high, max(bounds[1], value))  # a corrected value may lie outside
-        return Reading(value, *ends, method, found.reason, found.known)
+        return Reading(value, *ends, method, reading.reason, reading.known)
 
-    def by_sums(self, found: Means) -> Means:
+    def by_sums(self, means: Means) -> Means:
         """Return means whose intervals come from sums of clusters or times; without where there are too few."""
 
         def bare(name: str) -> Reading:
-            one = found.reading(name)
+            one = means.reading(name)
             return Reading(float(one), reason=one.reason or self.reason, known=one.known)
 
-        return three(bare, found.findings) if self.reason else found
+        return three(bare, means.findings) if self.reason else means
 
-    def perplexity(self, found: Reading, loss: Reading) -> Reading:
+    def perplexity(self, reading: Reading, loss: Reading) -> Reading:
         """Return the perplexity with the ends of the log loss."""
-        if found.low is None or loss.low is None or loss.high is None:
-            return self.reading(found, 1.0, PERPLEXITY.bounds)  # type: ignore[no-any-return]
-        return Reading(float(found), math.exp(loss.low), math.exp(loss.high), loss.method, found.reason)
+        if reading.low is None or loss.low is None or loss.high is None:
+            return self.reading(reading, 1.0, PERPLEXITY.bounds)  # type: ignore[no-any-return]
+        return Reading(float(reading), math.exp(loss.low), math.exp(loss.high), loss.method, reading.reason)
 
-    def section(self, found: Shown, of: str = "") -> Shown:
+    def section(self, part: Shown, of: str = "") -> Shown:
         """Return a section with intervals for dependent cases; verdict, losses and measured means have them.
 
         of  the quantity that means, or a single reading, are of; intervals keep its bounds
         """
-        made: Any = found
+        widened: Any = part
         factor = self.factors if not self.reason else dict.fromkeys(SCORES, 1.0)
-        if isinstance(found, Reading):
-            made = self.reading(found, max(1.0, factor["power 1"], factor["power -0.6667"]), bounds_of(of))
-        elif isinstance(found, Scores):
+        if isinstance(part, Reading):
+            widened = self.reading(part, max(1.0, factor["power 1"], factor["power -0.6667"]), bounds_of(of))
+        elif isinstance(part, Scores):
             factors = {name: factor[score] for name, score in OWN.items()}
             factors |= {name: max(1.0, factor[score]) for name, score in FOLLOWED.items()}
-            factors |= {name: max(1.0, factor["log"]) for name in found.others}
+            factors |= {name: max(1.0, factor["log"]) for name in part.others}
             changed = {
                 name: self.reading(one, factors[name], bounds_of("scores", name))
-                for name, one in found.readings().items()
+                for name, one in part.readings().items()
                 if name in factors
             }
-            if found.perplexity is not None:
-                changed["perplexity"] = self.perplexity(found.perplexity, changed["log_loss"])
-            others = {name: changed.pop(name) for name in found.others}
-            made = replace(found, **changed, others=others)
-        elif isinstance(found, Skill):
-            held = {"log": found.log, "brier": found.brier}
-            made = replace(
-                found, **{name: self.reading(one, factor[name], bounds_of("skill", name)) for name, one in held.items()}
+            if part.perplexity is not None:
+                changed["perplexity"] = self.perplexity(part.perplexity, changed["log_loss"])
+            others = {name: changed.pop(name) for name in part.others}
+            widened = replace(part, **changed, others=others)
+        elif isinstance(part, Skill):
+            rules = {"log": part.log, "brier": part.brier}
+            widened = replace(
+                part, **{name: self.reading(one, factor[name], bounds_of("skill", name)) for name, one in rules.items()}
             )
-        elif isinstance(found, Means):
-            made = replace(
-                found,
+        elif isinstance(part, Means):
+            widened = replace(
+                part,
                 **{
                     name: self.reading(one, factor[MEANS[name]], bounds_of(of, name))
-                    for name, one in found.readings().items()
+                    for name, one in part.readings().items()
                 },
             )
-        elif isinstance(found, ExpectedScore):
-            made = replace(found, excess=self.reading(found.excess, factor["excess"]))
-        elif isinstance(found, RiskProfile):
-            made = self._profile(found)
-        return made  # type: ignore[no-any-return]
+        elif isinstance(part, ExpectedScore):
+            widened = replace(part, excess=self.reading(part.excess, factor["excess"]))
+        elif isinstance(part, RiskProfile):
+            widened = self._profile(part)
+        return widened  # type: ignore[no-any-return]
 
-    def _profile(self, found: RiskProfile) -> RiskProfile:
+    def _profile(self, curve: RiskProfile) -> RiskProfile:
         """Return the profile with a wider band of reported means; without any for too few clusters or times.
 
         Measured means have the sums of clusters or times in their bands already.
         """
-        factors = self.at(np.array(found.r))
+        factors = self.at(np.array(curve.r))
         ends = ("reported_low", "reported_high")
         if self.reason:
             none: dict[str, Any] = dict.fromkeys((*ends, "measured_low", "measured_high"))
-            return replace(found, **none)
-        if found.reported is None or found.reported_low is None or found.reported_high is None:
-            return found
-        c, a, b = (np.array(x, dtype=np.float64) for x in (found.reported, found.reported_low, found.reported_high))
+            return replace(curve, **none)
+        if curve.reported is None or curve.reported_low is None or curve.reported_high is None:
+            return curve
+        c, a, b = (np.array(x, dtype=np.float64) for x in (curve.reported, curve.reported_low, curve.reported_high))
         wider = np.maximum(c - factors * (c - a), 0.0), np.minimum(c + factors * (b - c), 1.0)
         changed: dict[str, Any] = {name: tuple(x.tolist()) for name, x in zip(ends, wider, strict=True)}
-        return replace(found, **changed)
+        return replace(curve, **changed)

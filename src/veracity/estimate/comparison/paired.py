@@ -23,9 +23,9 @@ def is_mean_of_rows(measure: Measure) -> bool:
 
 def comparable(k: int, measurable: bool) -> dict[str, Measure]:
     """Return the registered scores that can be paired, by name; the log loss first."""
-    found = [m for m in MEASURES if is_mean_of_rows(m)]
-    found = [m for m in found if m.needs == "realised" or (measurable and (m.needs != "two classes" or k == 2))]
-    return {NAMES.get(m.name, m.name): m for m in found}
+    measures = [m for m in MEASURES if is_mean_of_rows(m)]
+    measures = [m for m in measures if m.needs == "realised" or (measurable and (m.needs != "two classes" or k == 2))]
+    return {NAMES.get(m.name, m.name): m for m in measures}
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class Scorer:
 
 def _column(measure: Measure, f: Forecasts) -> Floats:
     assert measure.rows is not None
-    found: Any = measure.rows(f)
-    return np.asarray(found, dtype=np.float64)[:, 0]
+    values: Any = measure.rows(f)
+    return np.asarray(values, dtype=np.float64)[:, 0]
 
 
 def score_of(f: Forecasts, name: str) -> Floats:

@@ -82,36 +82,36 @@ class Actions:
 
     def around(self, value: Floats, error: Floats, enough: Array | None = None) -> list[Reading]:
         z = 0.0 if self.reason else half(self.level, self.df)
-        made = []
+        readings = []
         for i, (x, e) in enumerate(zip(value.tolist(), error.tolist(), strict=True)):
             if not np.isfinite(x):
-                made.append(undefined("no such cases"))
+                readings.append(undefined("no such cases"))
             elif self.reason:
-                made.append(Reading(x, reason=self.reason))
+                readings.append(Reading(x, reason=self.reason))
             elif enough is not None and not enough[i]:
-                made.append(Reading(x, reason=f"fewer than {FEWEST_ACTING} cases on one side of the threshold"))
+                readings.append(Reading(x, reason=f"fewer than {FEWEST_ACTING} cases on one side of the threshold"))
             else:
-                made.append(Reading(x, x - z * e, x + z * e, f"{DELTA}, {self.method}"))
-        return made
+                readings.append(Reading(x, x - z * e, x + z * e, f"{DELTA}, {self.method}"))
+        return readings
 
 
 def places(grid: Grid, wanted: Floats) -> tuple[Floats, Array]:
     """Return thresholds and the first cells at and above each: atoms of cuts, and otherwise the nearest edge."""
     edges = grid.edges
-    found: list[float] = []
+    thresholds: list[float] = []
     cells: list[tuple[int, int]] = []
     for c in wanted.tolist():
         at = int(np.searchsorted(edges, c, side="right")) - 1
         atom = c in grid.cuts and at + 1 < len(edges) and edges[at + 1] - edges[at] <= 2.0**-20 * c
         if atom:
-            found.append(c)
+            thresholds.append(c)
             cells.append((at, at + 1))
             continue
         at += int(at + 1 < len(edges) and edges[at + 1] - c < c - edges[at])
-        found.append(float(edges[at]))
+        thresholds.append(float(edges[at]))
         cells.append((at, at))
-    first = np.unique(found, return_index=True)[1]
-    return np.array(found)[first], np.array(cells)[first]
+    first = np.unique(thresholds, return_index=True)[1]
+    return np.array(thresholds)[first], np.array(cells)[first]
 
 
 def actions(tally: Tally, label: int) -> Actions:
@@ -133,8 +133,8 @@ def actions(tally: Tally, label: int) -> Actions:
     rows = tally.rows
     dependence = Dependence.of(tally, rows) if not tally.on_cells else Dependence(rows.copies)
     ranges = np.searchsorted(bounds, start, side="right")
-    made = {"thresholds": thresholds, "start": ranges, "sums": sums, "cases": cases, "df": dependence.df}
-    made |= {"effective": tally.sums.n_eff, "level": plan.level, "seed": plan.random_state, "method": dependence.method}
+    core = {"thresholds": thresholds, "start": ranges, "sums": sums, "cases": cases, "df": dependence.df}
+    core |= {"effective": tally.sums.n_eff, "level": plan.level, "seed": plan.random_state, "method": dependence.method}
     reason = "the number of cases is unknown: no intervals" if tally.shares_only else dependence.reason
     if dependence.key is None:
         squares = by_range(h.all_weight2, h.true_weight2) if weighted else cases  # type: ignore[arg-type]
@@ -142,7 +142,7 @@ def actions(tally: Tally, label: int) -> Actions:
     else:
         p = rows.matrix[:, label]
         covariance = _of_rows(rows, p, label, grid, bounds, dependence) * (sums.sum() / rows.mass.sum())
-    return Actions(**made, covariance=covariance, reason=reason)  # type: ignore[arg-type]
+    return Actions(**core, covariance=covariance, reason=reason)  # type: ignore[arg-type]
 
 
 def _independent(sums: Floats, squares: Floats) -> Floats:

@@ -19,17 +19,17 @@ NO_INTERVAL = "a distance, above 0 by chance too: no interval"
 NOT_ALONE = "a band for the whole curve needs independent cases of equal weight"
 
 
-def clinical(tally: Tally, found: Recalibration | None) -> Clinical:
+def clinical(tally: Tally, recalibration: Recalibration | None) -> Clinical:
     """Return how far forecasts are from their cross-fitted recalibration, and the band of the reliability curve."""
     ici, e90, curve = unknown(NO_CURVE), unknown(NO_CURVE), ()
-    if found is not None:
-        p, c = found.rows.matrix[found.folds.row, 1], found.calibrated[:, 1]
+    if recalibration is not None:
+        p, c = recalibration.rows.matrix[recalibration.folds.row, 1], recalibration.calibrated[:, 1]
         distance, order = np.abs(c - p), np.argsort(np.abs(c - p), kind="stable")
-        share = np.cumsum(found.mass[order]) / found.mass.sum()
-        ici = Reading(float(found.mass @ distance / found.mass.sum()), reason=NO_INTERVAL)
+        share = np.cumsum(recalibration.mass[order]) / recalibration.mass.sum()
+        ici = Reading(float(recalibration.mass @ distance / recalibration.mass.sum()), reason=NO_INTERVAL)
         at = min(int(np.searchsorted(share, 0.9 - 1e-12)), len(order) - 1)
         e90 = Reading(float(distance[order[at]]), reason=NO_INTERVAL)
-        curve = smooth_curve(found)  # type: ignore[assignment]
+        curve = smooth_curve(recalibration)  # type: ignore[assignment]
     rows = tally.rows
     alone = tally.by_key is None and rows.weights is None and not rows.split and not tally.shares_only
     if not alone:
@@ -43,12 +43,12 @@ def clinical(tally: Tally, found: Recalibration | None) -> Clinical:
     return Clinical(ici, e90, curve, points, inside, float((high - low)[order[middle]]))
 
 
-def smooth_curve(found: Recalibration) -> tuple[SmoothPoint, ...]:
+def smooth_curve(recalibration: Recalibration) -> tuple[SmoothPoint, ...]:
     """Return the recalibrated value of forecasts, the mean of the maps that were fitted without each fold."""
-    p = np.unique(found.rows.matrix[:, 1])
+    p = np.unique(recalibration.rows.matrix[:, 1])
     p = p[_spread(p)]
     matrix = np.column_stack([1.0 - p, p])
-    mapped = np.mean([found.mapped(fold, matrix, "C")[:, 1] for fold in found.folds.used], axis=0)
+    mapped = np.mean([recalibration.mapped(fold, matrix, "C")[:, 1] for fold in recalibration.folds.used], axis=0)
     return tuple(map(SmoothPoint, p.tolist(), mapped.tolist()))
 
 

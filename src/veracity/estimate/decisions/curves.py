@@ -165,8 +165,8 @@ def halves(tally: Tally, label: int, further: tuple[float, ...] = ()) -> dict[st
     if rows.log_realised is not None:
         tiny = event & (p < np.finfo(np.float64).tiny)
         values[tiny, wanted.index(0.0)] = -rows.log_realised[tiny] - 1.0
-    found = mean_readings(tally, rows, values)
-    return {f"{r:g}": reading for r, reading in zip(wanted, found, strict=True)}
+    readings = mean_readings(tally, rows, values)
+    return {f"{r:g}": reading for r, reading in zip(wanted, readings, strict=True)}
 
 
 def mean_readings(tally: Tally, rows: Forecasts, values: Floats) -> list[Reading]:
@@ -180,10 +180,10 @@ def mean_readings(tally: Tally, rows: Forecasts, values: Floats) -> list[Reading
     reason = "the number of cases is unknown: no intervals" if tally.shares_only else dependence.reason
     z = 0.0 if reason else half(tally.plan.level, dependence.df)
     how = ", ".join(part for part in (DELTA, dependence.method, tally.basis) if part)
-    made = []
+    readings = []
     for x, e in zip(mean.tolist(), error.tolist(), strict=True):
         if not np.isfinite(x):
-            made.append(Reading(x, reason="an outcome had probability 0"))
+            readings.append(Reading(x, reason="an outcome had probability 0"))
         else:
-            made.append(Reading(x, reason=reason) if reason else Reading(x, max(x - z * e, 0.0), x + z * e, how))
-    return made
+            readings.append(Reading(x, reason=reason) if reason else Reading(x, max(x - z * e, 0.0), x + z * e, how))
+    return readings

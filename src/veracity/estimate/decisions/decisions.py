@@ -65,13 +65,13 @@ def decisions(tally: Tally, recalibration: Recalibration | None) -> Decisions:
     """Return the decisions about the event of two classes; of more, about the picks, and the class that is named."""
     plan, deciding = tally.plan, ClassDecisions(tally)
     if tally.k == 2 and not tally.picks_only:
-        found = replace(deciding.curves(1), clinical=clinical(tally, recalibration))
+        summary = replace(deciding.curves(1), clinical=clinical(tally, recalibration))
     elif plan.event is not None:
-        found = deciding.of(plan.event)
+        summary = deciding.of(plan.event)
     else:
-        found = Decisions(None, reason=NO_EVENT)
+        summary = Decisions(None, reason=NO_EVENT)
     prior = None
     if plan.prior:
-        prior = at_prior(tally, whole_prior(prior_of(plan.prior), tally.classes), found.thresholds)
+        prior = at_prior(tally, whole_prior(prior_of(plan.prior), tally.classes), summary.thresholds)
     own = picks(tally) if tally.k > 2 or tally.picks_only else None
-    return replace(found, prior=prior, picks=own, _deciding=deciding)
+    return replace(summary, prior=prior, picks=own, _deciding=deciding)

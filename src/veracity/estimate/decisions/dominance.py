@@ -33,11 +33,11 @@ def dominance(
     of_r = known[len(c) :].reshape(-1, len(R))
     known[len(c) :] = np.tile(of_r.all(axis=0), len(of_r))  # r at which half and whole scores are finite
     safe = [np.where(known, x, 0.0) for x in scored]
-    found = Differences.of(a, b, safe[0], safe[1], how)
-    reason = found.dependence.reason
+    differences = Differences.of(a, b, safe[0], safe[1], how)
+    reason = differences.dependence.reason
     label = None if event is None else str(a.classes[event])
     parts = np.split(np.arange(len(known)), [len(c), len(c) + (len(R) if event is not None else 0)])
-    at, half, whole = (_Curve.of(found, part[known[part]], i > 0, reason) for i, part in enumerate(parts))
+    at, half, whole = (_Curve.of(differences, part[known[part]], i > 0, reason) for i, part in enumerate(parts))
     r = R[known[parts[2]]]
     everywhere = None
     if event is not None and len(a.classes) == 2 and reason is None:
@@ -48,7 +48,7 @@ def dominance(
         a=names[0],
         b=names[1],
         event=label,
-        cases=int(found.dependence.copies.sum()),
+        cases=int(differences.dependence.copies.sum()),
         thresholds=tuple(c.tolist()),
         difference=tuple(at.mean.tolist()),
         band=None if reason or event is None else float(at.reach.max(initial=0.0)),
@@ -67,7 +67,7 @@ def dominance(
         whole_a_better=ranges(r, whole.below),
         whole_b_better=ranges(r, whole.above),
         level=how.level,
-        method=found.dependence.method,
+        method=differences.dependence.method,
         prevalences=() if event is None else winners(names, a, b, event, how),
         reason=reason,
     )
@@ -79,10 +79,10 @@ class _Curve:
     reach: Floats
 
     @classmethod
-    def of(cls, found: Differences, part: Array, studentised: bool, reason: str | None) -> _Curve:
+    def of(cls, whole: Differences, part: Array, studentised: bool, reason: str | None) -> _Curve:
         if not len(part):
             return cls(np.zeros(0), np.zeros(0))
-        own = Differences(found.d[:, part], found.share, found.dependence, found.level, found.seed)
+        own = Differences(whole.d[:, part], whole.share, whole.dependence, whole.level, whole.seed)
         if reason:
             mean = own.share @ own.d
             return cls(mean, np.full(len(mean), np.inf))
@@ -128,10 +128,10 @@ def _everywhere(a: Forecasts, b: Forecasts, event: int, names: tuple[str, str], 
         y = (f.observed == event)[:, None]
         before = np.where(y, (1.0 - distinct) * (own[:, None] < distinct), distinct * (own[:, None] >= distinct))
         sides.append(np.concatenate([elementary_loss(own[:, None], y, distinct), before], axis=1))
-    found = Differences.of(a, b, sides[0], sides[1], how)
-    differ = (found.d != 0.0).any(axis=0)
+    differences = Differences.of(a, b, sides[0], sides[1], how)
+    differ = (differences.d != 0.0).any(axis=0)
     if not differ.any():
         return None
-    mean, reach = found.band()
+    mean, reach = differences.band()
     below, above = (mean < -reach - MARGIN)[differ], (mean > reach + MARGIN)[differ]
     return names[0] if below.all() else names[1] if above.all() else None

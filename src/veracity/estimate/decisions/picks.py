@@ -95,11 +95,11 @@ def _top(tally: Tally) -> dict[str, Reading]:
     own = rows.realised[:, None]
     above, ties = (p > own).sum(axis=1), (p == own).sum(axis=1)
     share, n = rows.mass / rows.mass.sum(), tally.sums.n_eff * rows.mass.sum() / tally.sums.weight
-    made = {}
+    readings = {}
     for k in (k for k in MOST_TOP if k < rows.k):
         value = float(share @ np.clip((k - above) / np.maximum(ties, 1), 0.0, 1.0))
         value = min(max(value, 0.0), 1.0)
         low, high = wilson(value, n, tally.plan.level)
         shown = Reading(value, reason="the number of cases is unknown: no intervals")
-        made[str(k)] = shown if tally.shares_only else Reading(value, float(low), float(high), WILSON)
-    return made
+        readings[str(k)] = shown if tally.shares_only else Reading(value, float(low), float(high), WILSON)
+    return readings

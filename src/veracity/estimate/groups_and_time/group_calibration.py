@@ -96,52 +96,52 @@ def _signed(cases: Two | Many, group: Ints, values: Floats, rng: np.random.Gener
     unit = np.unique(cases.block, return_inverse=True)[1].ravel() % MOST_UNITS
     units, groups = int(unit.max()) + 1, int(group.max()) + 1
     sums = [np.bincount(unit * groups + group, column, units * groups) for column in values.T]
-    found = signs(units, DRAWS, rng) @ np.stack(sums, axis=1).reshape(units, -1)
-    return found.reshape(len(found), groups, values.shape[1])
+    draws = signs(units, DRAWS, rng) @ np.stack(sums, axis=1).reshape(units, -1)
+    return draws.reshape(len(draws), groups, values.shape[1])
 
 
 # -- two classes ------------------------------------------------------------------------------------------------------
 
 
 def _of_two(cases: Two, p: Floats, group: Ints, rng: np.random.Generator) -> dict[str, GroupScores]:
-    held, first = Recalibrated.of(cases, p), _starts(group)
+    recalibrated, first = Recalibrated.of(cases, p), _starts(group)
     along, score, variance = {}, {}, {}
     for name in (LEVEL, SLOPE):
-        z = held.direction(name)
-        common = np.add.reduceat(held.nuisance * (held.w * z)[:, None], first, axis=0)
-        along[name] = common @ held.inverse
-        score[name] = np.add.reduceat(held.u * z, first) - along[name] @ held.left
-        whole = np.add.reduceat(held.w * z**2, first)
+        z = recalibrated.direction(name)
+        common = np.add.reduceat(recalibrated.nuisance * (recalibrated.w * z)[:, None], first, axis=0)
+        along[name] = common @ recalibrated.inverse
+        score[name] = np.add.reduceat(recalibrated.u * z, first) - along[name] @ recalibrated.left
+        whole = np.add.reduceat(recalibrated.w * z**2, first)
         variance[name] = np.maximum(whole - np.einsum("ij,ij->i", along[name], common), 0.0)
-    drawn, exact = _drawn_of_two(cases, held, group, along, rng)
+    drawn, exact = _drawn_of_two(cases, recalibrated, group, along, rng)
     how, complete = (OUTCOMES if exact else NORMAL, False) if cases.block is None else _by_signs(cases)
-    found = {}
+    by_name = {}
     for name in (LEVEL, SLOPE):
         scale = np.sqrt(variance[name] + 1.0)
         shift = shrunk(score[name], variance[name])
-        found[name] = GroupScores(score[name] / scale, drawn[name] / scale, how, complete, shift)
-    return found
+        by_name[name] = GroupScores(score[name] / scale, drawn[name] / scale, how, complete, shift)
+    return by_name
 
 
 def _drawn_of_two(
-    cases: Two, held: Recalibrated, group: Ints, along: dict[str, Floats], rng: np.random.Generator
+    cases: Two, recalibrated: Recalibrated, group: Ints, along: dict[str, Floats], rng: np.random.Generator
 ) -> tuple[dict[str, Floats], bool]:
     """Return (draws, groups) scores of level and slope of outcomes that follow C, and whether these were drawn."""
-    z, m = held.direction(SLOPE), held.nuisance.shape[1]
-    features = np.column_stack([np.ones(len(z)), z, held.nuisance])
+    z, m = recalibrated.direction(SLOPE), recalibrated.nuisance.shape[1]
+    features = np.column_stack([np.ones(len(z)), z, recalibrated.nuisance])
     if cases.block is not None:
-        raw = _signed(cases, group, features * held.u[:, None], rng)
+        raw = _signed(cases, group, features * recalibrated.u[:, None], rng)
         total, own = raw[:, :, 2:].sum(axis=1), {LEVEL: raw[:, :, 0], SLOPE: raw[:, :, 1]}
         return {name: own[name] - total @ along[name].T for name in own}, False
-    cell, of_cell = _cells(cases, group, held)
+    cell, of_cell = _cells(cases, group, recalibrated)
     size: Floats = np.bincount(cell, cases.count).astype(np.float64)
-    c = np.clip(np.bincount(cell, cases.count * held.c) / size, 0.0, 1.0)
+    c = np.clip(np.bincount(cell, cases.count * recalibrated.c) / size, 0.0, 1.0)
     weight = np.sqrt(np.bincount(cell, cases.mass2) / size)
     mean = np.column_stack([np.bincount(cell, cases.count * f) / size for f in features.T]) * weight[:, None]
     first = _starts(of_cell)
     if len(size) > MOST_CELLS:
         return _normal_of_two(mean, size, c, first, along, rng), False
-    found = {name: np.empty((DRAWS, len(first))) for name in (LEVEL, SLOPE)}
+    scores = {name: np.empty((DRAWS, len(first))) for name in (LEVEL, SLOPE)}
     step = max(1, AT_ONCE // len(size))
     for start in range(0, DRAWS, step):
         part = slice(start, min(start + step, DRAWS))
@@ -150,16 +150,16 @@ def _drawn_of_two(
         total = rest @ mean[:, 2 : 2 + m]
         for place, name in enumerate((LEVEL, SLOPE)):
             sums = np.add.reduceat(rest * mean[:, place], first, axis=1)
-            found[name][part] = sums - total @ along[name].T
-    return found, True
+            scores[name][part] = sums - total @ along[name].T
+    return scores, True
 
 
 def _cells(cases: Two, group: Ints, of: Recalibrated) -> tuple[Ints, Ints]:
     """Return (n,) number of each row's cell of group and nearly equal forecast and weight, and the group of each."""
     key = (group * 8 + of.ranges) * 4096 + np.clip(np.rint(of.x / CELL), -2047, 2047).astype(np.int64) + 2048
     key = key * 4096 + np.clip(np.rint(np.log(cases.weight) / CELL), -2047, 2047).astype(np.int64) + 2048
-    held, place = np.unique(key, return_inverse=True)
-    return place.ravel(), held // (8 * 4096 * 4096)
+    cells, place = np.unique(key, return_inverse=True)
+    return place.ravel(), cells // (8 * 4096 * 4096)
 
 
 def _normal_of_two(
@@ -192,18 +192,18 @@ def _root(covariance: Floats, rng: np.random.Generator) -> Floats:
 def _of_many(cases: Many, p: Floats, group: Ints, rng: np.random.Generator) -> dict[str, GroupScores]:
     """Return the scores for more classes; the slope is projected on the levels."""
     number, first = int(group.max()) + 1, _starts(group)
-    held = Residuals.of(cases, p, most=int(np.clip(MOST_SCORES // number, 3, MOST)))
-    k, (how, complete) = held.levels, (NORMAL, False) if cases.block is None else _by_signs(cases)
-    covariance = np.stack([np.add.reduceat(held.column(a), first, axis=0) for a in range(k + 1)], axis=1)
+    residuals = Residuals.of(cases, p, most=int(np.clip(MOST_SCORES // number, 3, MOST)))
+    k, (how, complete) = residuals.levels, (NORMAL, False) if cases.block is None else _by_signs(cases)
+    covariance = np.stack([np.add.reduceat(residuals.column(a), first, axis=0) for a in range(k + 1)], axis=1)
     along = covariance @ np.linalg.pinv(covariance.sum(axis=0), rcond=1e-10, hermitian=True)  # what the fit of C takes
     left = covariance - along @ covariance
     if cases.block is not None:
-        drawn = _signed(cases, group, held.u, rng)
+        drawn = _signed(cases, group, residuals.u, rng)
     elif cases.count.sum() <= MOST_ROWS:
-        drawn, how = _outcomes(held, group, cases, rng), OUTCOMES
+        drawn, how = _outcomes(residuals, group, cases, rng), OUTCOMES
     else:
         drawn = np.stack([_root(one, rng) for one in covariance], axis=1)
-    every = np.concatenate([np.add.reduceat(held.u, first, axis=0)[None], drawn])
+    every = np.concatenate([np.add.reduceat(residuals.u, first, axis=0)[None], drawn])
     every -= np.einsum("gij,dj->dgi", along, every.sum(axis=1))
     levels, slopes = np.empty((2, len(every), number))
     for g in range(number):
@@ -218,13 +218,13 @@ def _of_many(cases: Many, p: Floats, group: Ints, rng: np.random.Generator) -> d
     }
 
 
-def _outcomes(held: Residuals, group: Ints, cases: Many, rng: np.random.Generator) -> Floats:
+def _outcomes(residuals: Residuals, group: Ints, cases: Many, rng: np.random.Generator) -> Floats:
     """Return (draws, groups, levels and slope) sums of residuals of outcomes drawn from C."""
-    number, k = int(group.max()) + 1, held.levels
+    number, k = int(group.max()) + 1, residuals.levels
     row = np.repeat(np.arange(len(group)), cases.count.astype(np.int64))
-    ends = np.cumsum(held.whole, axis=1) / held.whole.sum(axis=1, keepdims=True)
+    ends = np.cumsum(residuals.whole, axis=1) / residuals.whole.sum(axis=1, keepdims=True)
     ends[:, -1] = 1.0
-    found = np.zeros((DRAWS, number, k + 1))
+    sums = np.zeros((DRAWS, number, k + 1))
     step = max(1, AT_ONCE // len(row))
     for start in range(0, DRAWS, step):
         draws = min(step, DRAWS - start)
@@ -233,9 +233,9 @@ def _outcomes(held: Residuals, group: Ints, cases: Many, rng: np.random.Generato
         y = np.minimum(place - at * ends.shape[1], ends.shape[1] - 1)
         of_draw = np.repeat(np.arange(draws), len(row)) * number + group[at]
         weight = cases.weight[at]
-        level = np.bincount(of_draw * k + held.of_class[y], weight, draws * number * k)
-        slope = np.bincount(of_draw, weight * held.x[at, y], draws * number)
-        found[start : start + draws, :, :k] = level.reshape(draws, number, k)
-        found[start : start + draws, :, k] = slope.reshape(draws, number)
-    mean = np.column_stack([held.c, np.einsum("ij,ij->i", held.whole, held.x)]) * cases.mass[:, None]
-    return found - np.add.reduceat(mean, _starts(group), axis=0)
+        level = np.bincount(of_draw * k + residuals.of_class[y], weight, draws * number * k)
+        slope = np.bincount(of_draw, weight * residuals.x[at, y], draws * number)
+        sums[start : start + draws, :, :k] = level.reshape(draws, number, k)
+        sums[start : start + draws, :, k] = slope.reshape(draws, number)
+    mean = np.column_stack([residuals.c, np.einsum("ij,ij->i", residuals.whole, residuals.x)]) * cases.mass[:, None]
+    return sums - np.add.reduceat(mean, _starts(group), axis=0)

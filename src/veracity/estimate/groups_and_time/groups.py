@@ -70,18 +70,18 @@ def group(
     plan = next(iter(levels.values())).plan if levels else Plan()
     drawn = shrunk(levels, plan.level) if plan.shrink == "auto" else {}
     judge = None if recalibration is None else Judge(recalibration)
-    held = calibration(levels, plan.random_state, untested)
-    found = {name: brief(tally) for name, tally in levels.items()}
-    plain = {name: float(one.scores.log_loss) for name, one in found.items()}
+    tests = calibration(levels, plan.random_state, untested)
+    readings = {name: brief(tally) for name, tally in levels.items()}
+    plain = {name: float(one.scores.log_loss) for name, one in readings.items()}
     hardest = _largest({**plain, **{name: float(one) for name, one in drawn.items()}})
-    worst = max(_largest({name: plain[name] for name in hardest})) if found else None  # where all are shrunk to one
+    worst = max(_largest({name: plain[name] for name in hardest})) if readings else None  # where all are shrunk to one
     largest = sorted(levels, key=lambda name: (-levels[name].cases, name))[:MOST_JUDGED]
-    off = held.names if held is not None else ()
+    off = tests.names if tests is not None else ()
     for name in dict.fromkeys([*largest, *off, *([] if worst is None else [worst])]):
-        found[name] = level(levels[name], len(levels), judge, measured, untested)
-    found = {name: replace(one, shrunk=drawn.get(name)) for name, one in found.items()}
+        readings[name] = level(levels[name], len(levels), judge, measured, untested)
+    readings = {name: replace(one, shrunk=drawn.get(name)) for name, one in readings.items()}
     harder = None if untested else differ(levels, plan.random_state)
-    return Group(found, harder, held, worst if len(found) > 1 else None, alpha_of(len(levels)))
+    return Group(readings, harder, tests, worst if len(readings) > 1 else None, alpha_of(len(levels)))
 
 
 def _largest(losses: Mapping[str, float]) -> list[str]:
@@ -133,7 +133,7 @@ def level(
     if measured is not None and judged is not None:
         means = measured.of_part(tally, judged)
     found_verdict = verdict(tally, among=among, untested=untested)
-    found = Level(
+    readings = Level(
         n=tally.cases,
         scores=scores(tally),
         reported=profile.means(),
@@ -146,10 +146,10 @@ def level(
         p=found_verdict.p,
     )
     if tally.by_key is None or not tally.sums.rows:
-        return found
+        return readings
     wider = Widening(tally)
-    changed = {name: wider.section(getattr(found, name), name) for name in WIDENED}
-    return replace(found, **changed, measured=wider.by_sums(means))
+    changed = {name: wider.section(getattr(readings, name), name) for name in WIDENED}
+    return replace(readings, **changed, measured=wider.by_sums(means))
 
 
 def event_level(tally: Tally) -> ClassLevel | None:
@@ -205,21 +205,21 @@ class _Tested:
 
     @classmethod
     def of(cls, rows: Forecasts, group: Ints, block: Array | None, seed: int) -> _Tested:
-        held = aligned(rows, group, block)
-        scores = group_scores(held.cases, held.p, held.beside, seed)
+        aligned_rows = aligned(rows, group, block)
+        scores = group_scores(aligned_rows.cases, aligned_rows.p, aligned_rows.beside, seed)
         adjusted = holm([one.p for one in scores.values()]).tolist()
-        return cls(scores, dict(zip(scores, adjusted, strict=True)), held.p.ndim == 1, held.flipped)
+        return cls(scores, dict(zip(scores, adjusted, strict=True)), aligned_rows.p.ndim == 1, aligned_rows.flipped)
 
     def off(self, names: Sequence[str]) -> list[GroupShift]:
         """Return the groups that are off by more than chance explains, the farthest first."""
-        found = []
+        shifts = []
         for what, one in self.scores.items():
             for g in one.named if self.adjusted[what] <= ALPHA else ():
                 if g < len(names) and (g < MOST_GROUPS - 1 or len(names) <= MOST_GROUPS):
                     z = float(one.z[g]) * (-1.0 if what == LEVEL and self.flipped else 1.0)
                     words = (("too low", "too high") if self.two else (None, None)) if what == LEVEL else SLOPES
-                    found.append(GroupShift(names[g], what, z, words[0] if z > 0.0 else words[1]))
-        return sorted(found, key=lambda one: (-abs(one.z), one.what))
+                    shifts.append(GroupShift(names[g], what, z, words[0] if z > 0.0 else words[1]))
+        return sorted(shifts, key=lambda one: (-abs(one.z), one.what))
 
 
 def _step_down(
@@ -229,13 +229,13 @@ def _step_down(
 
     One group that is off moves the calibration of all cases together, beside which the others would be off.
     """
-    found, names = list[GroupShift](), list(ordered)
+    shifts, names = list[GroupShift](), list(ordered)
     named = {one.group for one in tested.off(names)}
     for step in range(MOST_STEPS):
         off = [one for one in tested.off(names) if one.group in named]
         if step == MOST_STEPS - 1 or len(ordered) > MOST_GROUPS:
-            return [*found, *off]
-        found += [one for one in off if one.group == off[0].group]
+            return [*shifts, *off]
+        shifts += [one for one in off if one.group == off[0].group]
         if not off or len(names) == 2:
             break
         g = names.index(off[0].group)
@@ -246,7 +246,7 @@ def _step_down(
         if int(rows.copies.sum()) < FEWEST_ROWS:
             break
         tested = _Tested.of(rows, group, block, seed)
-    return found
+    return shifts
 
 
 def _no_calibration(reason: str) -> GroupCalibration:
@@ -258,9 +258,9 @@ def _together(levels: Sequence[Tally]) -> tuple[Forecasts, Ints]:
 
     Levels beyond the most are one. Of too many rows, every level has the same share of its own.
     """
-    k, held = levels[0].k, [len(tally.rows) for tally in levels]
-    share = min(1.0, MOST_TESTED / sum(held), MOST_ENTRIES / (k * sum(held)))
-    parts = [tally.few_rows(max(1, int(share * n)), MOST_ENTRIES) for tally, n in zip(levels, held, strict=True)]
+    k, sizes = levels[0].k, [len(tally.rows) for tally in levels]
+    share = min(1.0, MOST_TESTED / sum(sizes), MOST_ENTRIES / (k * sum(sizes)))
+    parts = [tally.few_rows(max(1, int(share * n)), MOST_ENTRIES) for tally, n in zip(levels, sizes, strict=True)]
     number = np.minimum(np.repeat(np.arange(len(parts)), [len(part) for part in parts]), MOST_GROUPS - 1)
     return Forecasts.concat([part.precise() for part in parts]), number
 
@@ -292,8 +292,8 @@ def _by_sums(levels: Mapping[str, Tally], infinite: bool, what: str) -> Differen
     """Return the χ² test from the sums of the levels."""
     from scipy.special import chdtrc
 
-    held = [mean_and_error(tally.sums, 1 if infinite else 0) for tally in levels.values()]
-    mean, error = np.array([m for m, _ in held]), np.array([e for _, e in held])
+    estimates = [mean_and_error(tally.sums, 1 if infinite else 0) for tally in levels.values()]
+    mean, error = np.array([m for m, _ in estimates]), np.array([e for _, e in estimates])
     weight = np.array([tally.sums.n_eff for tally in levels.values()])
     centre = float(weight @ mean / weight.sum())
     variance = float(weight @ (error**2 * weight + (mean - centre) ** 2) / weight.sum())
@@ -344,31 +344,31 @@ def _dependent(levels: Mapping[str, Tally], score: int, what: str, seed: int) ->
     total = np.bincount(both % len(parts), weight)
     sums = signs(number, DRAWS, np.random.default_rng(seed)) @ deviation
     drawn = (total * (sums / total - sums.sum(axis=1, keepdims=True) / total.sum()) ** 2).sum(axis=1)
-    found = float(deviation.sum(axis=0) ** 2 @ (1.0 / total))
-    reached = float((drawn >= found * (1.0 - 1e-9)).sum())
+    statistic = float(deviation.sum(axis=0) ** 2 @ (1.0 / total))
+    reached = float((drawn >= statistic * (1.0 - 1e-9)).sum())
     p = reached / len(drawn) if len(drawn) == 2.0**number else (1.0 + reached) / (1.0 + len(drawn))
     return Difference(p, f"signs of {number:,} {name}{what}")
 
 
 def _keys(*columns: Array) -> Hashes:
     """Return (n,) 64 bits of what the sums of clusters hold, but for rounding."""
-    found = np.zeros(len(columns[0]), np.uint64)
+    hashes = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
-        found = mix(mix(found * SEED ^ (np.round(column.astype(np.float64), DIGITS) + 0.0).view(np.uint64)))
-    return found
+        hashes = mix(mix(hashes * SEED ^ (np.round(column.astype(np.float64), DIGITS) + 0.0).view(np.uint64)))
+    return hashes
 
 
 def _by_labels(x: Floats, w: Floats, level: Ints, seed: int) -> float:
     """Return the p-value of Σ_g W_g (mean_g − mean)² among permuted labels."""
     rng, number = np.random.default_rng(seed), int(level.max()) + 1
-    found = _statistic(x[None], w[None], level, number)[0]
-    if found <= 1e-24 * (w @ x**2):  # rounding
+    statistic = _statistic(x[None], w[None], level, number)[0]
+    if statistic <= 1e-24 * (w @ x**2):  # rounding
         return 1.0
     reached, step = 0, max(1, AT_ONCE // len(x))
     for start in range(0, DRAWS, step):
         size = min(step, DRAWS - start)
         place = rng.permuted(np.broadcast_to(np.arange(len(x)), (size, len(x))), axis=1)
-        reached += int((_statistic(x[place], w[place], level, number) >= found * (1.0 - 1e-9)).sum())
+        reached += int((_statistic(x[place], w[place], level, number) >= statistic * (1.0 - 1e-9)).sum())
     return (1.0 + reached) / (1.0 + DRAWS)
 
 
@@ -385,22 +385,22 @@ def _statistic(x: Floats, w: Floats, level: Ints, number: int) -> Floats:
 def shrunk(levels: Mapping[str, Tally], level: float) -> dict[str, Reading]:
     """Return the log loss of each level drawn towards the common mean; none where fewer than three are known."""
     known = {name: tally for name, tally in levels.items() if tally.sums.rows and not tally.sums.zeros}
-    found = {name: mean_and_error(tally.sums, 0) for name, tally in known.items()}
+    losses = {name: mean_and_error(tally.sums, 0) for name, tally in known.items()}
     n = {name: tally.sums.n_eff for name, tally in known.items()}
-    enough = [name for name, (_, error) in found.items() if math.isfinite(error)]
-    spread = sum(n[name] * (n[name] - 1.0) * found[name][1] ** 2 for name in enough)
+    enough = [name for name, (_, error) in losses.items() if math.isfinite(error)]
+    spread = sum(n[name] * (n[name] - 1.0) * losses[name][1] ** 2 for name in enough)
     pooled = spread / max(sum(n[name] - 1.0 for name in enough), 1.0)  # variance within: that of few cases is unsure
-    held = {}
+    estimates = {}
     for name, tally in known.items():
         error = math.sqrt(pooled / n[name])
         if tally.by_key is not None and len(tally.by_key.sums) >= FEWEST_CLUSTERS:
             error = Widening(tally).error(0)
         if math.isfinite(error) and error > 0.0:
-            held[name] = found[name][0], error
-    if len(held) < 3:
+            estimates[name] = losses[name][0], error
+    if len(estimates) < 3:
         return {}
-    means, errors = shrunk_means(*(np.array(column) for column in zip(*held.values(), strict=True)))
-    ends = zip(held, means.tolist(), errors.tolist(), strict=True)
+    means, errors = shrunk_means(*(np.array(column) for column in zip(*estimates.values(), strict=True)))
+    ends = zip(estimates, means.tolist(), errors.tolist(), strict=True)
     return {name: around(mean, error, level, (0.0, np.inf), SHRUNK) for name, mean, error in ends}
 
 

@@ -170,24 +170,24 @@ class Cosines:
         """Return (B, …) sums of (n, …) values times φ_j, or times φ_j² = (1 + φ_2j)/2."""
         from scipy.fft import dct
 
-        found = dct(np.add.reduceat(values, self.first, axis=0), axis=0) / 2.0
+        transform = dct(np.add.reduceat(values, self.first, axis=0), axis=0) / 2.0
         if not squared:
-            return np.asarray(found[1 : self.number + 1])
-        return np.asarray((found[0] + found[2 : 2 * self.number + 1 : 2]) / 2.0)
+            return np.asarray(transform[1 : self.number + 1])
+        return np.asarray((transform[0] + transform[2 : 2 * self.number + 1 : 2]) / 2.0)
 
 
 def _drift_of_two(cases: Two, p: Floats, cosines: Cosines) -> dict[str, float]:
-    held, found = Recalibrated.of(cases, p), {}
+    recalibrated, p_values = Recalibrated.of(cases, p), {}
     for name in (LEVEL, SLOPE):
-        z = held.direction(name)
-        along = cosines.sums(held.nuisance * (held.w * z)[:, None])
-        share = along @ held.inverse
-        score = cosines.sums(held.u * z) - share @ held.left
-        whole = cosines.sums(held.w * z**2, squared=True)
+        z = recalibrated.direction(name)
+        along = cosines.sums(recalibrated.nuisance * (recalibrated.w * z)[:, None])
+        share = along @ recalibrated.inverse
+        score = cosines.sums(recalibrated.u * z) - share @ recalibrated.left
+        whole = cosines.sums(recalibrated.w * z**2, squared=True)
         variance = whole - np.einsum("ij,ij->i", share, along)
         known = variance > NOTHING * np.maximum(whole, NOTHING)
-        found[name] = f_test(np.where(known, score**2 / np.where(known, variance, 1.0), 0.0), 1)
-    return found
+        p_values[name] = f_test(np.where(known, score**2 / np.where(known, variance, 1.0), 0.0), 1)
+    return p_values
 
 
 def f_test(squares: Floats, df: int) -> float:
@@ -252,22 +252,22 @@ class Residuals:
 
 def _drift_of_many(cases: Many, p: Floats, cosines: Cosines) -> dict[str, float]:
     """Return p-values for more classes; the slope is projected on the levels."""
-    held = Residuals.of(cases, p)
-    k = held.levels
+    residuals = Residuals.of(cases, p)
+    k = residuals.levels
     shape = (cosines.number, k + 1, k + 1)
     fitted, once, twice = np.empty(shape[1:]), np.empty(shape), np.empty(shape)
     for a in range(k + 1):
-        column = held.column(a)
+        column = residuals.column(a)
         fitted[a], once[:, a], twice[:, a] = column.sum(axis=0), cosines.sums(column), cosines.sums(column, True)
     # projected on what the fit of C has made zero: less the regression on the sums without φ
     along = once @ np.linalg.pinv(fitted, rcond=1e-10, hermitian=True)
-    s = cosines.sums(held.u) - along @ held.u.sum(axis=0)
+    s = cosines.sums(residuals.u) - along @ residuals.u.sum(axis=0)
     v = twice - along @ once.transpose(0, 2, 1)
     inverse = np.linalg.pinv(v[:, :k, :k], rcond=1e-10, hermitian=True)
     levels = np.einsum("ji,jil,jl->j", s[:, :k], inverse, s[:, :k])
     share = np.einsum("ji,jil->jl", v[:, k, :k], inverse)
     left = v[:, k, k] - np.einsum("ji,ji->j", share, v[:, :k, k])
-    whole = float(held.mass2 @ np.einsum("ij,ij->i", held.whole, held.x**2))  # in units of the weights
+    whole = float(residuals.mass2 @ np.einsum("ij,ij->i", residuals.whole, residuals.x**2))  # in units of the weights
     known = left > NOTHING * np.maximum(v[:, k, k], whole)
     slope = s[:, k] - np.einsum("ji,ji->j", share, s[:, :k])
     slopes = np.where(known, slope**2 / np.where(known, left, 1.0), 0.0)

@@ -28,12 +28,12 @@ def windows(tally: Tally) -> tuple[Window, ...]:
         return ()
     sums = tally.by_key.sums
     place = _windows_of(sums, tally.plan.window)
-    found = []
+    periods = []
     for number in np.unique(place):
         index = np.flatnonzero(place == number)
         part = ClusterSums(TIME, sums.keys[index], sums.cases[index], sums.weight[index], sums.values[index])
-        found.append(_window(part, tally))
-    return tuple(found)
+        periods.append(_window(part, tally))
+    return tuple(periods)
 
 
 def drifts(tally: Tally) -> Drift | None:
@@ -48,13 +48,13 @@ def drifts(tally: Tally) -> Drift | None:
         return _untested(f"{number}: too few to test, at least {stability.FEWEST_TIMES} needed")
     rows = tally.few_rows(MOST_ROWS, MOST_ENTRIES)
     assert rows.time is not None
-    held = aligned(rows, np.asarray(rows.time))
-    found = stability.drift(held.cases, held.p, held.beside)
-    if found is None:
+    sample = aligned(rows, np.asarray(rows.time))
+    p_values = stability.drift(sample.cases, sample.p, sample.beside)
+    if p_values is None:
         return _untested(f"too few times in a sample of {len(rows):,} rows to test")
-    cosines = stability.Cosines.of(held.beside)
+    cosines = stability.Cosines.of(sample.beside)
     method = f"two slowest of {cosines.number} cosines of {cosines.times:,} times"
-    return Drift(PValue(found[LEVEL]), PValue(found[SLOPE]), float(holm(list(found.values())).min()), method)
+    return Drift(PValue(p_values[LEVEL]), PValue(p_values[SLOPE]), float(holm(list(p_values.values())).min()), method)
 
 
 def _untested(reason: str) -> Drift:
@@ -97,9 +97,9 @@ def _window(part: ClusterSums, tally: Tally) -> Window:
 
     names = ("log_loss", *(("brier", "accuracy", "excess") if tally.measurable else ()))
     ends = [_text(float(key), tally.names.dates) for key in (part.keys[0], part.keys[-1])]
-    found = {name: reading(name) for name in names}
+    readings = {name: reading(name) for name in names}
     shares = _shares(part, tally)
-    return Window(ends[0], ends[1], int(part.cases.sum()), found.pop("log_loss"), **found, **shares)  # type: ignore[arg-type]
+    return Window(ends[0], ends[1], int(part.cases.sum()), readings.pop("log_loss"), **readings, **shares)  # type: ignore[arg-type]
 
 
 def _shares(part: ClusterSums, tally: Tally) -> dict[str, float | None]:

@@ -75,7 +75,7 @@ def decomposition(
 
 
 def decomposed_profile(
-    rows: Forecasts, found: Recalibration | None, *, map: str = AUTO, prior: Floats | None = None
+    rows: Forecasts, recalibration: Recalibration | None, *, map: str = AUTO, prior: Floats | None = None
 ) -> DecomposedProfile:
     """Return all terms for r from −2/3 to 2 as shares of the loss of the baseline at that r; one C for all r.
 
@@ -86,9 +86,9 @@ def decomposed_profile(
     some = _some(rows, hashes, PROFILE_ENTRIES)
     steps = chain(some, cells_of(rows, map), prior=prior)
     few = None if rows.k > MANY_CLASSES else _some(rows, hashes, ADJUSTED_ENTRIES)
-    if map != AUTO or found is None:
+    if map != AUTO or recalibration is None:
         return _exact_profile(steps if few is some else replace(steps, A=None, _held={}), few)
-    part = found.part(fit_rows(hashes, rows.k, PROFILE_ENTRIES))
+    part = recalibration.part(fit_rows(hashes, rows.k, PROFILE_ENTRIES))
     names = (*TERMS, "adjustment", "post_calibration", "refinement", "remainder")
     shares: dict[str, list[float | None]] = {name: [] for name in names}
     start: Floats | None = None
@@ -158,19 +158,19 @@ def _some(rows: Forecasts, hashes: Hashes, entries: int) -> Forecasts:
 def adjustment(rows: Forecasts) -> Adjustment:
     """Return what matching the class frequencies does under each rule: weights or shifts, and the loss after it."""
     names = [str(c) for c in rows.classes]
-    found: dict[str, Adjusted] = {}
+    by_rule: dict[str, Adjusted] = {}
     for rule, attribute in (("log", "weights"), ("brier", "shift")):
         name, options = calibrators.adjustment(rule)
         try:
             fitted = calibrators.fit(name, rows, **options)
         except calibrators.InfeasibleTarget as error:
-            found[rule] = Adjusted(reason=str(error))
+            by_rule[rule] = Adjusted(reason=str(error))
             continue
         moved = dict(zip(names, getattr(fitted, attribute).tolist(), strict=True))
         scores = rule_of(rule).score(fitted(rows.scores), rows.observed)
         loss = float(rows.mass @ scores / rows.mass.sum())
-        found[rule] = Adjusted(loss=loss, weights=moved) if rule == "log" else Adjusted(loss=loss, shift=moved)
-    return Adjustment(**found)
+        by_rule[rule] = Adjusted(loss=loss, weights=moved) if rule == "log" else Adjusted(loss=loss, shift=moved)
+    return Adjustment(**by_rule)
 
 
 def corp(rows: Forecasts) -> Corp:

@@ -57,8 +57,8 @@ def folds(
     key = row_hashes(rows) if keys is None else keys
     if clusters is not None:
         number = cluster_numbers(clusters, key, counts)
-        held = cluster_keys(number, key, counts)
-        return _whole(_fold_of(held, count_before(held, np.ones(len(held), np.int64)))[number], counts, number)
+        hashes = cluster_keys(number, key, counts)
+        return _whole(_fold_of(hashes, count_before(hashes, np.ones(len(hashes), np.int64)))[number], counts, number)
     if rows.case is not None:
         return _whole_cases(np.unique(rows.case, return_inverse=True)[1].ravel(), key, counts)
     row, fold, copies = _spread(key, counts)
@@ -99,7 +99,7 @@ def _spread(key: Hashes, counts: Array) -> tuple[Array, Array, Array]:
     Rows with one key are copies of one case, however many rows hold them.
     """
     n, first = len(key), count_before(key, counts)
-    held, at = np.unique(key, return_inverse=True)
+    keys, at = np.unique(key, return_inverse=True)
     total = np.bincount(at, weights=counts).astype(np.int64)
     few = np.flatnonzero(total[at] <= ONE_BY_ONE)
     row = np.repeat(few, counts[few])
@@ -107,8 +107,8 @@ def _spread(key: Hashes, counts: Array) -> tuple[Array, Array, Array]:
     spread = np.bincount(row * FOLDS + _fold_of(key[row], j), minlength=n * FOLDS).reshape(n, FOLDS)
     many = np.flatnonzero(total > ONE_BY_ONE)
     if many.size:
-        ends = np.zeros((len(held), FOLDS + 1), np.int64)  # of the copies in each fold, one fold after another
-        ends[many, 1:] = np.cumsum(_drawn(held[many], total[many]), axis=1)
+        ends = np.zeros((len(keys), FOLDS + 1), np.int64)  # of the copies in each fold, one fold after another
+        ends[many, 1:] = np.cumsum(_drawn(keys[many], total[many]), axis=1)
         rows = np.flatnonzero(total[at] > ONE_BY_ONE)
         inside = ends[at[rows]].clip(first[rows, None], (first + counts)[rows, None])
         spread[rows] = np.diff(inside, axis=1)
@@ -131,8 +131,8 @@ def _drawn(key: Hashes, counts: Array) -> Array:
         h = mix(mix(key ^ np.uint64(fold + 1)) * SEED)
         share = 1.0 / (FOLDS - fold)
         z = ndtri((((h >> np.uint64(11)).astype(np.float64)) + 0.5) * 2.0**-53)
-        found = np.rint(left * share + z * np.sqrt(left * share * (1.0 - share)))
-        out[:, fold] = np.clip(found, 0, left)
+        draws = np.rint(left * share + z * np.sqrt(left * share * (1.0 - share)))
+        out[:, fold] = np.clip(draws, 0, left)
         left = left - out[:, fold]
     out[:, -1] = left
     return out

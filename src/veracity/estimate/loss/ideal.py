@@ -126,12 +126,12 @@ def _excess(name: str, leaf: Array, observed: Array, expected: Array, mass: Arra
         np.column_stack([np.bincount(leaf, weights=mass * m[:, j], minlength=numbers) for j in range(k)])
         for m in (observed, expected)
     ]
-    found, mean = (s / size[:, None] for s in sums)
+    frequencies, mean = (s / size[:, None] for s in sums)
     rows = size**2 / np.bincount(leaf, weights=mass**2, minlength=numbers)
     shares = size / size.sum()
-    overall, all_rows = shares @ found, mass.sum() ** 2 / (mass**2).sum()
-    divergence = np.asarray(rule.divergence(mean / mean.sum(axis=1, keepdims=True), found))
-    chance = shares @ _chance(name, found, rows) - _chance(name, overall[None], np.array([all_rows]))[0]
+    overall, all_rows = shares @ frequencies, mass.sum() ** 2 / (mass**2).sum()
+    divergence = np.asarray(rule.divergence(mean / mean.sum(axis=1, keepdims=True), frequencies))
+    chance = shares @ _chance(name, frequencies, rows) - _chance(name, overall[None], np.array([all_rows]))[0]
     return float(shares @ divergence - chance)
 
 

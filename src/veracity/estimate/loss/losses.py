@@ -58,7 +58,7 @@ class NoProbabilities(ValueError):
 def losses(
     rows: Forecasts,
     rule: Rule,
-    found: Recalibration | None,
+    recalibration: Recalibration | None,
     *,
     map: str = AUTO,
     level: float = 0.95,
@@ -68,7 +68,7 @@ def losses(
 ) -> Losses:
     """Return the losses of KF15 Table 2 under a rule: "log", "brier" or a number r > −1.
 
-    found  the cross-validation of these rows
+    recalibration  the cross-validation of these rows
     score  the mean score of all rows where it is known better than from these rows
     upper  an upper end of the calibration loss from elsewhere (the in-sample bound of the verdict)
     ideal  stage Q, where it has been found before
@@ -77,9 +77,9 @@ def losses(
     q = ideal_of(rows) if ideal is None else ideal
     if map != AUTO:
         return _exact(rows, rule, q, map, level)
-    if found is None:
+    if recalibration is None:
         return no_losses(ONE_FOLD)
-    return _crossfitted(rows, rule, found, q, level, score, upper)
+    return _crossfitted(rows, rule, recalibration, q, level, score, upper)
 
 
 def no_losses(reason: str, score: Reading | None = None) -> Losses:
@@ -91,16 +91,16 @@ def no_losses(reason: str, score: Reading | None = None) -> Losses:
 def _crossfitted(
     rows: Forecasts,
     rule: ScoringRule,
-    found: Recalibration,
+    recalibration: Recalibration,
     q: Ideal,
     level: float,
     score: Reading | None,
     upper: float | None,
 ) -> Losses:
-    soft = found.with_ideal
-    judged = found if soft is None else soft
-    whole = _mean(found, rule, "S", level) if score is None else score
-    left = refined(found, rule, float(whole))
+    soft = recalibration.with_ideal
+    judged = recalibration if soft is None else soft
+    whole = _mean(recalibration, rule, "S", level) if score is None else score
+    left = refined(recalibration, rule, float(whole))
     (raw, error), cl, rl = left.pool, left.calibration, left.loss
     values = _adjustment_losses(judged, rule, cl, whole, level)
     al = float(values["AL"])
@@ -108,17 +108,17 @@ def _crossfitted(
     low = 0.0 if judged.few_misses and np.isfinite(raw) else _end(raw - reach)
     ends = [cl, np.nan_to_num(raw + reach), *([] if judged.exact or upper is None else [upper])]
     high = None if low is None or not (judged.exact or upper is not None) else max(ends)
-    after = _mean(found, rule, "C", level)
+    after = _mean(recalibration, rule, "C", level)
     values |= {
         "L": whole,
         "CL": Reading(cl, low, high, EQUAL if judged.exact else AT_LEAST, None if low is not None else ZERO_OUTCOME),
         "RL": Reading(rl, None, after.high and max(after.high, rl), EQUAL if judged.exact else AT_MOST, after.reason),
         "PCL": _difference(cl, al, judged) if values["AL"].known else values["AL"],
-        **_with_ideal(rows, rule, q, whole, cl, al if values["AL"].known else None, found, level),
+        **_with_ideal(rows, rule, q, whole, cl, al if values["AL"].known else None, recalibration, level),
         "raw": values["raw"] | {"CL": raw, "CL_error": error},
     }
     notes = () if isinstance(q.finding, of_results.NotSeparable) else (q.finding,)
-    return Losses(**values, findings=(*found.findings, *notes))
+    return Losses(**values, findings=(*recalibration.findings, *notes))
 
 
 @dataclass(frozen=True)
@@ -137,15 +137,15 @@ class Refined:
     stage: str
 
 
-def refined(found: Recalibration, rule: Rule, whole: float) -> Refined:
+def refined(recalibration: Recalibration, rule: Rule, whole: float) -> Refined:
     """Return what a recalibration leaves of the loss `whole` of all cases; its maps are the same at every r."""
     rule = rule_of(rule)
-    judged = found if found.with_ideal is None else found.with_ideal
+    judged = recalibration if recalibration.with_ideal is None else recalibration.with_ideal
     pool, prior = judged.gain(rule), judged.gain(rule, PRIOR)[0] if judged.corrects_prior else 0.0
     cl = max(pool[0], prior, 0.0)
     if np.isfinite(whole) and np.isfinite(cl):
         return Refined(pool, cl, whole - cl, "C" if cl == pool[0] else PRIOR if cl == prior > 0.0 else "S")
-    after, _ = found.mean(found.scores(rule, "C"))  # type: ignore[arg-type]
+    after, _ = recalibration.mean(recalibration.scores(rule, "C"))  # type: ignore[arg-type]
     return Refined(pool, np.inf, after, "C")
 
 
@@ -200,13 +200,13 @@ def _end(value: float) -> float | None:
     return max(value, 0.0) if np.isfinite(value) else None
 
 
-def _mean(found: Recalibration, rule: ScoringRule, stage: str, level: float) -> Reading:
+def _mean(recalibration: Recalibration, rule: ScoringRule, stage: str, level: float) -> Reading:
     """Return the mean score of a stage with its interval."""
-    scores = found.scores(rule, stage)
+    scores = recalibration.scores(rule, stage)
     if scores is None:
-        return unknown(found.why_not_adjusted or RULES_OUT)
-    mean, error = found.mean(scores)
-    if found.few_misses and np.isfinite(mean):
+        return unknown(recalibration.why_not_adjusted or RULES_OUT)
+    mean, error = recalibration.mean(scores)
+    if recalibration.few_misses and np.isfinite(mean):
         return Reading(mean, reason=FEW_MISSES)
     return around(mean, error, level, (0.0, np.inf), IN_SAMPLE if stage == "S" else PAIRED)
 
@@ -218,7 +218,7 @@ def _with_ideal(
     whole: Reading,
     cl: float,
     al: float | None,
-    found: Recalibration,
+    validation: Recalibration,
     level: float,
 ) -> dict[str, Reading]:
     """Return the losses that need Q: those beyond calibration, and what sampling leaves over."""
@@ -228,7 +228,7 @@ def _with_ideal(
         return nothing | ({"GL": _at_least(bound)} if bound is not None else {})
     if q.Q is None:
         return nothing
-    soft = found.with_ideal
+    soft = validation.with_ideal
     epistemic = row_mean(rows, np.asarray(rule.divergence(rows.matrix, q.Q)), level)
     inherent = rule.entropy(q.Q) if soft is not None else rule.score(q.Q, rows.observed)
     il = row_mean(rows, np.asarray(inherent), level)
@@ -238,10 +238,10 @@ def _with_ideal(
     else:
         gl = float(_mean(soft, rule, "C", level)) - float(il) if soft is not None else np.nan
     return {
-        "GL": _difference(gl, 0.0, soft or found) if np.isfinite(gl) else undefined(BOTH_INFINITE),
+        "GL": _difference(gl, 0.0, soft or validation) if np.isfinite(gl) else undefined(BOTH_INFINITE),
         "IL": il,
         "EL": epistemic,
-        "PEL": unknown(RULES_OUT) if al is None else _difference(max(el, al), al, soft or found),
+        "PEL": unknown(RULES_OUT) if al is None else _difference(max(el, al), al, soft or validation),
         "remainder": Reading(float(whole) - el - float(il)) if np.isfinite(el) else undefined(BOTH_INFINITE),
     }
 
@@ -313,22 +313,22 @@ def _exact(rows: Forecasts, rule: ScoringRule, q: Ideal, map: str, level: float)
     """Return the ten losses of the exact chain; intervals for those that no stage of the same rows enters."""
     steps = chain(rows, map, q=q)
     values, method = steps.losses(rule), f"map {map}, counted in the same rows"
-    found: dict[str, Any] = {}
+    readings: dict[str, Any] = {}
     for name in (*PAIRS, "remainder"):
         value = values[name]
         if name == "GL" and q.grouping is not None and str(rule.key) in q.grouping:
-            found[name] = _at_least(q.grouping[str(rule.key)])
+            readings[name] = _at_least(q.grouping[str(rule.key)])
         elif value is None:
-            found[name] = unknown(RULES_OUT if name in ("AL", "PCL", "PL") else NOT_SEPARABLE)
+            readings[name] = unknown(RULES_OUT if name in ("AL", "PCL", "PL") else NOT_SEPARABLE)
         elif np.isnan(value):
-            found[name] = undefined(BOTH_INFINITE)
+            readings[name] = undefined(BOTH_INFINITE)
         elif name == "remainder":
-            found[name] = Reading(value)
+            readings[name] = Reading(value)
         elif "C" in PAIRS[name]:
-            found[name] = Reading(value, method=method, reason=SAME_ROWS)
+            readings[name] = Reading(value, method=method, reason=SAME_ROWS)
         else:
-            found[name] = _influenced(rows, steps, rule, name, value, level)
-    return Losses(**found, findings=_findings(q, steps, map, found, rule))
+            readings[name] = _influenced(rows, steps, rule, name, value, level)
+    return Losses(**readings, findings=_findings(q, steps, map, readings, rule))
 
 
 def _influenced(rows: Forecasts, steps: Chain, rule: ScoringRule, name: str, value: float, level: float) -> Reading:
@@ -339,13 +339,13 @@ def _influenced(rows: Forecasts, steps: Chain, rule: ScoringRule, name: str, val
     return row_mean(rows, values, level) if np.isfinite(value) else around(value, np.nan, level)
 
 
-def _findings(q: Ideal, steps: Chain, map: str, found: dict[str, Reading], rule: ScoringRule) -> tuple[Finding, ...]:
+def _findings(q: Ideal, steps: Chain, map: str, readings: dict[str, Reading], rule: ScoringRule) -> tuple[Finding, ...]:
     """Return findings about the origin of Q, infinite steps where C rules an outcome out, and coarse cells."""
     notes = [] if isinstance(q.finding, of_results.NotSeparable) else [q.finding]
-    infinite = [name for name in ("PCL", "GL", "RL") if np.isinf(found[name])]
-    if infinite and np.isfinite(found["L"]):
+    infinite = [name for name in ("PCL", "GL", "RL") if np.isinf(readings[name])]
+    if infinite and np.isfinite(readings["L"]):
         notes.append(of_results.InfiniteCalibrated(map=map, steps=tuple(infinite)))
-    left, whole = found["remainder"], found["L"]
+    left, whole = readings["remainder"], readings["L"]
     if rule.key == "log" and steps.cells is not None and np.isfinite(left) and abs(left) > EXPLAINED * whole:
         notes.append(of_results.CoarseCells(map=map, left=float(left), loss=float(whole)))
     return tuple(notes)

@@ -12,34 +12,34 @@ from veracity.inputs import Forecasts
 from veracity.records.sections import Gain
 
 
-def others(found: Recalibration, fold: int) -> Forecasts:
+def others(validation: Recalibration, fold: int) -> Forecasts:
     """Return the cases of the other folds, with their clusters and times."""
-    split, rows = found.folds, found.rows
+    split, rows = validation.folds, validation.rows
     outside = split.fold != fold
     counts = np.bincount(split.row[outside], weights=split.copies[outside], minlength=len(rows)).astype(np.int64)
     kept = np.flatnonzero(counts)
     return replace(rows.take(kept), counts=counts[kept])
 
 
-def including(found: Recalibration, name: str) -> Recalibration:
+def including(validation: Recalibration, name: str) -> Recalibration:
     """Return the cross-validation with the map of that name among its members."""
-    if name in found.members:
-        return found
-    fitted = {fold: (*maps, fit_member(name, others(found, fold))) for fold, maps in found.fitted.items()}
-    more = replace(found, members=(*found.members, name), fitted=fitted, _held={})
+    if name in validation.members:
+        return validation
+    fitted = {fold: (*maps, fit_member(name, others(validation, fold))) for fold, maps in validation.fitted.items()}
+    more = replace(validation, members=(*validation.members, name), fitted=fitted, _held={})
     predicted = more.predicted(name)
     realised = predicted[np.arange(len(more.outcomes)), more.outcomes]
     if (realised < 0.0).any():
         raise ValueError(f"{name} leaves the unit interval")
-    return replace(more, realised=np.column_stack([found.realised, realised]), _held={})
+    return replace(more, realised=np.column_stack([validation.realised, realised]), _held={})
 
 
-def gain_of(found: Recalibration | None, name: str, level: float) -> Gain:
+def gain_of(validation: Recalibration | None, name: str, level: float) -> Gain:
     """Return the cross-validated gain in log loss of the map of that name; −∞ where it rules outcomes out."""
-    if found is None:
+    if validation is None:
         return Gain(None)
     try:
-        judged = including(found, name)
+        judged = including(validation, name)
     except ValueError:  # it has no forecast for rows that it has not seen
         return Gain(None)
     value, error = judged.gain("log", name)

@@ -158,16 +158,16 @@ class Recalibration:
         """
         if self.rows.ideal is None:
             return None
-        found = recalibration(soft_rows(self.rows), exclude=self.exclude)
-        if found is None or not repeated(self.rows, forecast_hashes(self.rows)):
-            return found
-        maps = tuple(calibrators.fit(name, found.rows) for name in ("identity", "grouped"))
-        entry = np.arange(len(found.folds.row))
-        realised = np.column_stack([one(found.rows.matrix)[found.folds.row][entry, found.outcomes] for one in maps])
-        weights = np.tile([0.0, 1.0], (len(found.weights), 1))
-        fitted = dict.fromkeys(found.fitted, maps)
+        soft = recalibration(soft_rows(self.rows), exclude=self.exclude)
+        if soft is None or not repeated(self.rows, forecast_hashes(self.rows)):
+            return soft
+        maps = tuple(calibrators.fit(name, soft.rows) for name in ("identity", "grouped"))
+        entry = np.arange(len(soft.folds.row))
+        realised = np.column_stack([one(soft.rows.matrix)[soft.folds.row][entry, soft.outcomes] for one in maps])
+        weights = np.tile([0.0, 1.0], (len(soft.weights), 1))
+        fitted = dict.fromkeys(soft.fitted, maps)
         names = ("identity", "grouped")
-        return replace(found, members=names, fitted=fitted, realised=realised, weights=weights, exact=True, _held={})
+        return replace(soft, members=names, fitted=fitted, realised=realised, weights=weights, exact=True, _held={})
 
     @property
     def why_not_adjusted(self) -> str | None:
@@ -189,10 +189,10 @@ class Recalibration:
 
         None where there are too few cases, or where zeros among the forecasts rule the frequencies out.
         """
-        found = self._adjustments(rule_of(rule))
-        if all(fitted.name == "identity" for fitted in found.values()):
+        adjustments = self._adjustments(rule_of(rule))
+        if all(fitted.name == "identity" for fitted in adjustments.values()):
             return None
-        return self._by_fold(lambda fold, p: found[fold](p))
+        return self._by_fold(lambda fold, p: adjustments[fold](p))
 
     def _adjustments(self, rule: ScoringRule) -> dict[int, calibrators.Fitted]:
         """Return the adjustment fitted without each fold; none where there are too few cases."""
@@ -201,26 +201,26 @@ class Recalibration:
         if self.why_not_adjusted or (name == "coherent" and self.rows.k > MANY_CLASSES):
             return {}
         few = None if name != "coherent" else fit_rows(forecast_hashes(self.rows), self.rows.k, COHERENT_ENTRIES)
-        found: dict[int, calibrators.Fitted] = {}
+        adjustments: dict[int, calibrators.Fitted] = {}
         for fold in self.fitted:
             if name in self.members:
-                found[fold] = self.fitted[fold][self.members.index(name)]
+                adjustments[fold] = self.fitted[fold][self.members.index(name)]
             else:
                 rest = self.rows if self.exact else _without(self.rows, self.folds, fold, few)
-                found[fold] = adjusted_to_outcomes(name, rest, **options) or calibrators.fit("identity", rest)
-                if isinstance(shifted := found[fold], Coherent):
+                adjustments[fold] = adjusted_to_outcomes(name, rest, **options) or calibrators.fit("identity", rest)
+                if isinstance(shifted := adjustments[fold], Coherent):
                     options["start"] = shifted.shift  # near that of the next fold
-        return found
+        return adjustments
 
     def scores(self, rule: Rule, stage: str = "C") -> Array | None:
         """Return (entries,) score of stage S, A or C, or of the member of that name; None where there is no stage A."""
         rule = rule_of(rule)
         key = (rule.key, stage)
         if key not in self._held:
-            found = self._scores(rule, stage)
-            if found is None:
+            scores = self._scores(rule, stage)
+            if scores is None:
                 return None
-            self._held[key] = found
+            self._held[key] = scores
         return self._held[key]
 
     def _scores(self, rule: ScoringRule, stage: str) -> Array | None:
@@ -319,13 +319,13 @@ def recalibration(
         p, y = matrix[row], outcomes[row]
         for place, member in enumerate(fitted[fold]):
             realised[here, place] = member(p)[np.arange(len(y)), y]
-    found = Recalibration(rows, split, members, fitted, realised, np.empty((0, 0)), findings, exclude)
-    squares = float((found.mass**2 / split.copies).sum())
-    cases = found.mass * (found.mass.sum() / squares)
+    validation = Recalibration(rows, split, members, fitted, realised, np.empty((0, 0)), findings, exclude)
+    squares = float((validation.mass**2 / split.copies).sum())
+    cases = validation.mass * (validation.mass.sum() / squares)
     weights = pool_weights(realised, split.fold, cases, members)
-    if found.few_misses:
+    if validation.few_misses:
         findings += (of_results.FewMisses(fewest=FEWEST),)
-    return replace(found, weights=weights, findings=findings)
+    return replace(validation, weights=weights, findings=findings)
 
 
 def members_of(rows: Forecasts, hashes: Hashes, few: Array | None) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
@@ -387,9 +387,9 @@ def soft_rows(rows: Forecasts) -> Forecasts:
     chosen = fit_rows(hashes, rows.k * rows.k, SOFT_ENTRIES)
     index = np.arange(len(rows)) if chosen is None else np.flatnonzero(chosen)
     ideal = np.asarray(rows.ideal_matrix)[index]
-    held = [hashes[index], *ideal.T, *([] if rows.weights is None else [rows.weights[index]])]
-    order = np.lexsort(held[::-1])
-    first = np.flatnonzero(np.append(True, np.any([x[order][1:] != x[order][:-1] for x in held], axis=0)))
+    columns = [hashes[index], *ideal.T, *([] if rows.weights is None else [rows.weights[index]])]
+    order = np.lexsort(columns[::-1])
+    first = np.flatnonzero(np.append(True, np.any([x[order][1:] != x[order][:-1] for x in columns], axis=0)))
     counts = np.zeros(len(rows), np.int64)
     counts[index[order[first]]] = np.add.reduceat(rows.copies[index][order], first)
     index, ideal = index[order[first]], ideal[order[first]]

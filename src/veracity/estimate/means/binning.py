@@ -124,9 +124,9 @@ def binned_calibration_errors(of: Ints, sums: Floats, histograms: int, rows: flo
         np.bincount(of, x, histograms)
         for x in (share * gap, share * (gap - bias), (share * error) ** 2, share * by_chance)
     )
-    found = np.array([mean, np.maximum(debiased, 0.0), np.sqrt(squares), largest, chance])
-    found[:3, whole == 0.0] = found[4, whole == 0.0] = np.nan
-    return found
+    errors = np.array([mean, np.maximum(debiased, 0.0), np.sqrt(squares), largest, chance])
+    errors[:3, whole == 0.0] = errors[4, whole == 0.0] = np.nan
+    return errors
 
 
 def _gap_by_chance(p: Floats, n: Floats) -> Floats:
@@ -136,8 +136,8 @@ def _gap_by_chance(p: Floats, n: Floats) -> Floats:
     n = np.maximum(np.rint(n.round(9)), 1.0)  # halves, whatever rounding did to them
     m = np.minimum(np.floor(n * p), n - 1.0)
     chosen = gammaln(n + 1.0) - gammaln(m + 1.0) - gammaln(n - m)
-    found: Floats = 2.0 * np.exp(xlog1py(n - m, -p) + xlogy(m + 1.0, p) + chosen) / n
-    return found
+    gap: Floats = 2.0 * np.exp(xlog1py(n - m, -p) + xlogy(m + 1.0, p) + chosen) / n
+    return gap
 
 
 class EqualCountBinner:
@@ -157,8 +157,8 @@ class EqualCountBinner:
         self.grid = grid
 
     def true_before(self, cell: Any) -> Ints:
-        found: Ints = self.before[self.cells.searchsorted(cell)]
-        return found
+        count: Ints = self.before[self.cells.searchsorted(cell)]
+        return count
 
     def equal_population(self, bins: int, left: int, right: int) -> Ints:
         """Return the first cells of bins of equal true counts from `left` to `right`, with a bin on either side."""
@@ -176,8 +176,8 @@ class EqualCountBinner:
                 i = np.arange(1, shares)
                 cuts = self.cut(first + i * size + np.minimum(i, extra))
                 start.append(cuts[(lower < cuts) & (cuts < upper)])
-        found = np.unique(np.concatenate(start))
-        return found[found < self.last]
+        cells = np.unique(np.concatenate(start))
+        return cells[cells < self.last]
 
     def cut(self, entry: Ints) -> Ints:
         """Return the cells at which a bin begins that separate true entries number entry−1 and entry; ties go up."""
@@ -193,16 +193,16 @@ class EqualCountBinner:
 
     def split(self, start: Ints) -> Ints:
         """Return the first cells after halving bins with too wide edges, as long as both halves keep enough entries."""
-        found = [start]
+        starts = [start]
         lower, upper = start, np.append(start[1:], self.last)
         while True:
             first, stop = self.true_before(lower), self.true_before(upper)
             wide = (self.edges[upper] > WIDEST_RATIO * self.edges[lower]) & (stop - first >= FEWEST_TO_SPLIT)
             if not wide.any():
-                return np.sort(np.concatenate(found))
+                return np.sort(np.concatenate(starts))
             lower, upper, first, stop = lower[wide], upper[wide], first[wide], stop[wide]
             middle = self.cut((first + stop + 1) // 2)
             between = self.true_before(middle)
             good = np.minimum(between - first, stop - between) * 2 >= FEWEST_TO_SPLIT
-            found.append(middle[good])
-            lower, upper = np.concatenate([lower[good], found[-1]]), np.concatenate([found[-1], upper[good]])
+            starts.append(middle[good])
+            lower, upper = np.concatenate([lower[good], starts[-1]]), np.concatenate([starts[-1], upper[good]])

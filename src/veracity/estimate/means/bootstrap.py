@@ -77,18 +77,18 @@ class Bootstrap:
         low, high = np.quantile(usable, [tail, 1.0 - tail])
         return Reading(float(point), float(low), float(high), f"bootstrap, {self.draws} draws (percentile)")
 
-    def of_scores(self, found: Scores) -> Scores:
+    def of_scores(self, scores: Scores) -> Scores:
         """Return the scores with bootstrap intervals."""
         drawn = self.scores()
-        readings = {name: self.interval(drawn[name], one) for name, one in found.readings().items() if name in drawn}
-        others = {name: readings.pop(name, reading) for name, reading in found.others.items()}
-        return replace(found, **readings, others=others)  # type: ignore[arg-type]
+        readings = {name: self.interval(drawn[name], one) for name, one in scores.readings().items() if name in drawn}
+        others = {name: readings.pop(name, reading) for name, reading in scores.others.items()}
+        return replace(scores, **readings, others=others)  # type: ignore[arg-type]
 
-    def of_means(self, found: Means) -> Means:
+    def of_means(self, means: Means) -> Means:
         """Return the reported means with bootstrap intervals."""
         drawn = self.reported()
-        changed = {name: self.interval(drawn[:, AT[name]], found.reading(name)) for name in AT}
-        return replace(found, **changed)  # type: ignore[arg-type]
+        changed = {name: self.interval(drawn[:, AT[name]], means.reading(name)) for name in AT}
+        return replace(means, **changed)  # type: ignore[arg-type]
 
     def reported_limits(self) -> tuple[Floats, Floats]:
         """Return the ends of the intervals of the reported means along r."""

@@ -96,12 +96,12 @@ class Sources:
 
     def classes(self) -> dict[str, ClassMeans]:
         """Return the three means of both sides of each class, over the cases in which it was the outcome."""
-        limits, found = self.tally.plan.limits, {}
+        limits, by_class = self.tally.plan.limits, {}
         for name, h in self.histograms.items():
             model = Entries.of(h, self.tally.grid, *limits).means()
             source = dict(zip(AT, self.means[name].tolist(), strict=True))
-            found[name] = ClassMeans(int(h.true.sum()), MeanNumbers(**model), MeanNumbers(**source))
-        return found
+            by_class[name] = ClassMeans(int(h.true.sum()), MeanNumbers(**model), MeanNumbers(**source))
+        return by_class
 
     def record(self, profile: Profile) -> SourceCurve:
         """Return the means by this curve, their ratios to the reported ones, and the curve itself."""

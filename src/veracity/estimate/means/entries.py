@@ -58,9 +58,9 @@ class Entries:
             peak = np.max(np.where(np.isfinite(terms), terms, -np.inf), axis=0)
             powers = (peak + np.log(np.exp(terms - peak).sum(axis=0))) / DIVISOR
             powers = np.where((R < 0.0) & np.isinf(self.log).any(), -np.inf, powers)
-            found: Floats = np.where(R == 0.0, self.weight @ self.log / total, powers)
-        found[list(AT.values())] = np.log(np.maximum(list(self.means().values()), 0.0) + 0.0)
-        return found
+            logs: Floats = np.where(R == 0.0, self.weight @ self.log / total, powers)
+        logs[list(AT.values())] = np.log(np.maximum(list(self.means().values()), 0.0) + 0.0)
+        return logs
 
 
 @lru_cache(maxsize=64)

@@ -42,13 +42,13 @@ FEW_DECIDE = "a few surprises decide the realised mean at this r: no interval"
 
 def powers(log: Floats, r: Floats) -> Iterator[Floats]:
     """Yield p^r, given ln p, for each of evenly spaced r, in one array: a multiplication each. 0^r is 0."""
-    held, step = np.exp(log * r[0]), np.exp(log * (r[1] - r[0])) if len(r) > 1 else log
+    values, step = np.exp(log * r[0]), np.exp(log * (r[1] - r[0])) if len(r) > 1 else log
     if r[0] == 0.0:
-        held[np.isneginf(log)] = 0.0
+        values[np.isneginf(log)] = 0.0
     for i in range(len(r)):
         if i:
-            held *= step
-        yield held
+            values *= step
+        yield values
 
 
 def means_of(histogram: Histogram, grid: Grid, r: Floats, cases: float, rows: Floats | None = None) -> Floats:
@@ -148,9 +148,9 @@ class Expected:
     @cached_property
     def values(self) -> Floats:
         """(R,) the means; NaN for r ≤ −1."""
-        found = np.full(len(R), np.nan)
-        found[R > -1.0] = _values(self.tally, R[R > -1.0])
-        return found
+        means = np.full(len(R), np.nan)
+        means[R > -1.0] = _values(self.tally, R[R > -1.0])
+        return means
 
     @cached_property
     def band(self) -> tuple[Floats, Floats]:
@@ -160,15 +160,15 @@ class Expected:
     @cached_property
     def excess(self) -> tuple[Floats, Floats]:
         """Observed less expected scores, and how far those of calibrated forecasts reach; NaN below r = −½."""
-        found = np.where(R >= LEAST_R, excess_scores(self.values, realised_means(self.tally, R), R), np.nan)
+        excess = np.where(R >= LEAST_R, excess_scores(self.values, realised_means(self.tally, R), R), np.nan)
         scale = np.array([_score_scale(r) for r in R])
-        return found, quantile(self.tally.plan.level) * scale * np.sqrt(self._spread / self.tally.sums.n_eff)
+        return excess, quantile(self.tally.plan.level) * scale * np.sqrt(self._spread / self.tally.sums.n_eff)
 
     @cached_property
     def _spread(self) -> Floats:
-        rows, claimed, found = _few_rows(self.tally), R >= LEAST_R, np.full(len(R), np.nan)
-        found[claimed] = row_spread(rows.matrix, rows.mass, R[claimed])
-        return found
+        rows, claimed, spread = _few_rows(self.tally), R >= LEAST_R, np.full(len(R), np.nan)
+        spread[claimed] = row_spread(rows.matrix, rows.mass, R[claimed])
+        return spread
 
     def means(self) -> Means:
         """Return the three means."""
@@ -241,22 +241,22 @@ def realised_means(tally: Tally, r: Floats) -> Floats:
     """Return the generalized means of the probability of the outcome: exact along the profile, elsewhere from cells."""
     sums = tally.sums
     at = np.abs(R[:, None] - r).argmin(axis=0)
-    found: Floats = np.exp((sums.log_powers[at] - np.log(sums.weight)) / np.where(r == 0.0, 1.0, r))
+    means: Floats = np.exp((sums.log_powers[at] - np.log(sums.weight)) / np.where(r == 0.0, 1.0, r))
     between = np.abs(R[at] - r) >= 1e-12
     if between.any():
         entries = Entries.of(tally.pooled, tally.grid)
-        found[between] = [np.exp(log_power_mean(entries.weight, entries.sums, each)) for each in r[between].tolist()]
-    found[r == 0.0] = np.exp(-sums.score[0, 0] / sums.weight)
+        means[between] = [np.exp(log_power_mean(entries.weight, entries.sums, each)) for each in r[between].tolist()]
+    means[r == 0.0] = np.exp(-sums.score[0, 0] / sums.weight)
     if sums.zeros:
-        found[r <= 0.0] = 0.0
-    return found
+        means[r <= 0.0] = 0.0
+    return means
 
 
 def scores_from_means(tally: Tally, r: float) -> float:
     """Return the mean score L of all cases at r ≠ 0: 1 − r·L = (1 + r) mean p_y^r − r mean Σ p^{1+r}."""
     one = np.array([r])
     with np.errstate(divide="ignore", over="ignore"):
-        realised, expected = (float(found[0] ** r) for found in (realised_means(tally, one), _values(tally, one)))
+        realised, expected = (float(mean[0] ** r) for mean in (realised_means(tally, one), _values(tally, one)))
     return (1.0 - (1.0 + r) * realised + r * expected) / r
 
 

@@ -73,13 +73,13 @@ class ProfileWithIntervals(ProfileValues):
         before = rows.cumsum() - rows
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             next_log = logs[before.searchsorted(lowest, side="right") - 1]
-            held = slice(before.searchsorted(lowest))  # cells that hold the lowest
-            last, grid = held.stop - 1, self.tally.grid
+            cells = slice(before.searchsorted(lowest))  # cells that hold the lowest
+            last, grid = cells.stop - 1, self.tally.grid
             if grid.is_wide(int(e.cells[last])):  # entries of one cell are indistinguishable: take all below its end
                 lowest = int(before[last] + rows[last])
                 next_log = np.log(grid.edges[e.cells[last] + 1])
-            within = np.minimum(lowest - before[held], rows[held])
-            spacing = next_log - float((within * logs[held]).sum()) / max(lowest, 1)
+            within = np.minimum(lowest - before[cells], rows[cells])
+            spacing = next_log - float((within * logs[cells]).sum()) / max(lowest, 1)
             index = -1.0 / (r * spacing) if spacing > 0.0 else np.full(len(r), np.inf)
             # The row that weighs most is among the lowest cells; with weights it need not be the lowest.
             log = e.log[:LOWEST].copy()
@@ -92,9 +92,9 @@ class ProfileWithIntervals(ProfileValues):
     @cached_property
     def failures(self) -> NDArray[np.int64]:
         """For each r: 0, SHORT or NONE."""
-        found = np.zeros(len(R), dtype=np.int64)
-        found[:ZERO] = failures_of(*self.tail)
-        return found
+        codes = np.zeros(len(R), dtype=np.int64)
+        codes[:ZERO] = failures_of(*self.tail)
+        return codes
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
@@ -144,7 +144,7 @@ def coarse_places(log: Floats) -> Floats:
 
 def failures_of(share: Floats, index: Floats) -> NDArray[np.int64]:
     """Return 0, SHORT or NONE for the share of the lowest row and the Hill index of the tail."""
-    found = np.zeros(len(share), dtype=np.int64)
-    found[(index <= 2.0) | (share >= 0.02 - ROUNDING)] = SHORT
-    found[(index <= 1.5) | (share > 0.05 + ROUNDING)] = NONE
-    return found
+    codes = np.zeros(len(share), dtype=np.int64)
+    codes[(index <= 2.0) | (share >= 0.02 - ROUNDING)] = SHORT
+    codes[(index <= 1.5) | (share > 0.05 + ROUNDING)] = NONE
+    return codes

@@ -51,28 +51,28 @@ NO_SPREAD = "all reported probabilities of the outcomes are equal: no spread to 
 NO_RATIO_ERROR = "a ratio of two differences: no interval holds"
 
 
-def score_of_all(tally: Tally, found: Recalibration, r: float) -> float:
+def score_of_all(tally: Tally, recalibration: Recalibration, r: float) -> float:
     """Return the mean score of all cases at r > −1: exact for log and Brier, elsewhere from rows or else from cells."""
     if r in (0.0, 1.0):
         return float(EXACT["log_loss" if r == 0.0 else "brier"](tally))
-    if has_all_cases(tally, found):
-        return found.mean(found.scores(r, "S"))[0]  # type: ignore[arg-type]
+    if has_all_cases(tally, recalibration):
+        return recalibration.mean(recalibration.scores(r, "S"))[0]  # type: ignore[arg-type]
     return scores_from_means(tally, r)
 
 
-def score_at(tally: Tally, found: Recalibration, r: float) -> Reading | None:
+def score_at(tally: Tally, recalibration: Recalibration, r: float) -> Reading | None:
     """Return the mean score of all cases at r > −1 with the interval of a sample; None where that is all cases."""
-    if has_all_cases(tally, found):
+    if has_all_cases(tally, recalibration):
         return None
-    value, scores = score_of_all(tally, found, r), found.scores(r, "S")
-    if found.few_misses and math.isfinite(value):
+    value, scores = score_of_all(tally, recalibration, r), recalibration.scores(r, "S")
+    if recalibration.few_misses and math.isfinite(value):
         return Reading(value, reason=FEW_MISSES)
-    return around(value, found.mean(scores)[1], tally.plan.level, (0.0, np.inf), IN_SAMPLE)  # type: ignore[arg-type]
+    return around(value, recalibration.mean(scores)[1], tally.plan.level, (0.0, np.inf), IN_SAMPLE)  # type: ignore[arg-type]
 
 
-def has_all_cases(tally: Tally, found: Recalibration) -> bool:
+def has_all_cases(tally: Tally, recalibration: Recalibration) -> bool:
     """Return whether the cross-validation is one of all cases, and not of a sample."""
-    return int(found.rows.copies.sum()) >= tally.sums.rows
+    return int(recalibration.rows.copies.sum()) >= tally.sums.rows
 
 
 @dataclass(frozen=True)

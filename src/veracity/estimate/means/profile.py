@@ -32,5 +32,5 @@ def risk_profile(
         "score_excess": excess[0] if excess else None,
         "score_excess_by_chance": excess[1] if excess else None,
     }
-    held: dict[str, Any] = {name: None if x is None else tuple(x.tolist()) for name, x in columns.items()}
-    return RiskProfile(tuple(R.tolist()), **held)
+    fields: dict[str, Any] = {name: None if x is None else tuple(x.tolist()) for name, x in columns.items()}
+    return RiskProfile(tuple(R.tolist()), **fields)

@@ -34,16 +34,16 @@ def clipped(h: Histogram, tally: Tally) -> Histogram:
     if tally.plan.preset != "N17":
         return h
     low, high = (tally.grid.atom(limit) for limit in tally.plan.limits)
-    found = regrouped(h, np.clip(h.cells, low, high))
-    entries = found.true.astype(float) if found.true_weight is None else found.true_weight
-    every = found.all.astype(float) if found.all_weight is None else found.all_weight
+    histogram = regrouped(h, np.clip(h.cells, low, high))
+    entries = histogram.true.astype(float) if histogram.true_weight is None else histogram.true_weight
+    every = histogram.all.astype(float) if histogram.all_weight is None else histogram.all_weight
     for cell, limit in ((low, tally.plan.limits[0]), (high, tally.plan.limits[1])):
-        at = found.cells == cell
-        assert found.true_sum is not None
-        assert found.true_log is not None
-        found.all_sum[at], found.true_sum[at] = limit * every[at], limit * entries[at]
-        found.true_log[at] = np.log(limit) * entries[at]
-    return found
+        at = histogram.cells == cell
+        assert histogram.true_sum is not None
+        assert histogram.true_log is not None
+        histogram.all_sum[at], histogram.true_sum[at] = limit * every[at], limit * entries[at]
+        histogram.true_log[at] = np.log(limit) * entries[at]
+    return histogram
 
 
 def hundredths(plan: Plan) -> dict[str, Any]:

@@ -37,22 +37,22 @@ class Profile(ProfileWithIntervals):
 
     def findings(self) -> tuple[Finding, ...]:
         """Return findings about the rows that decide robustness, and whether its interval can be trusted."""
-        found: list[Finding] = []
+        findings: list[Finding] = []
         at = AT["robustness"]
         value = float(self.values[at])
         if self.values[at] > 0.0 and self.failures[at] == SHORT and self.tally.sums.n_eff >= ENOUGH:
-            found.append(of_results.ShortInterval())
+            findings.append(of_results.ShortInterval())
         none = self.values[at] > 0.0 and self.failures[at] == NONE
         decides = self.deciding_rows() if none else None
         if none and decides is None and len(self.tally.lowest) > 1:
             rows = tuple(low.row for low in self.tally.lowest[:NAMED])
             floored = float(self.floors[FLOORS.index(0.005)].robustness)
             cases = min(NAMED, sum(low.cases for low in self.tally.lowest))
-            found.append(of_results.HeavyTail(cases, rows=rows, value=value, floored=floored))
+            findings.append(of_results.HeavyTail(cases, rows=rows, value=value, floored=floored))
         if decides is not None and f"{decides[2]:.3g}" != f"{self.values[at]:.3g}":
             cases, rows, without = decides
-            found.append(of_results.RowsDecide(cases, rows=rows, value=value, without=without))
-        return tuple(found)
+            findings.append(of_results.RowsDecide(cases, rows=rows, value=value, without=without))
+        return tuple(findings)
 
     @cached_property
     def floors(self) -> tuple[FloorMeans, ...]:
@@ -63,8 +63,8 @@ class Profile(ProfileWithIntervals):
         above = np.array([e.sums[:, i:].sum(axis=1) for i in first]).T
         below = np.array([e.weight[:i].sum() for i in first])
         with np.errstate(invalid="ignore"):
-            held = above + np.where(below > 0.0, below * floored_sums(FLOORS), 0.0)
-        means = dict(zip(MEANS, means_of(held / e.weight.sum()), strict=True))
+            sums = above + np.where(below > 0.0, below * floored_sums(FLOORS), 0.0)
+        means = dict(zip(MEANS, means_of(sums / e.weight.sum()), strict=True))
         if e is self.entries:
             for name, at in AT.items():
                 means[name][FLOORS.index(0.0)] = self.values[at]

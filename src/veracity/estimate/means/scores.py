@@ -44,9 +44,9 @@ def no_scores(tally: Tally, reason: str) -> Scores:
     return _record({m.name: undefined(reason) for m in MEASURES if is_defined(m, tally)})
 
 
-def _record(found: dict[str, Reading]) -> Scores:
-    known: dict[str, Any] = {name: found.pop(name) for name in tuple(found) if name in Scores.__dataclass_fields__}
-    return Scores(**known, others=found)
+def _record(by_name: dict[str, Reading]) -> Scores:
+    known: dict[str, Any] = {name: by_name.pop(name) for name in tuple(by_name) if name in Scores.__dataclass_fields__}
+    return Scores(**known, others=by_name)
 
 
 def is_defined(measure: Measure, tally: Tally) -> bool:
@@ -169,17 +169,17 @@ def skill(tally: Tally, reference: Baseline) -> Skill:
         "log": -np.log(np.where(prior > 0.0, prior, 1.0)),
         "brier": np.where(prior > 0.0, 2.0 * (1.0 - reference.brier) - 2.0 * prior + reference.brier, 0.0),
     }
-    found: dict[str, Reading] = {}
+    readings: dict[str, Reading] = {}
     for name, score, column, base in (("log", 0, 3, reference.log_loss), ("brier", 1, 5, reference.brier)):
         if base < 1e-100:
-            found[name] = undefined("one outcome only: the baseline has no loss to compare with")
+            readings[name] = undefined("one outcome only: the baseline has no loss to compare with")
             continue
         if name == "log" and s.zeros:
-            found[name] = Reading(-np.inf, reason="infinite: no interval")
+            readings[name] = Reading(-np.inf, reason="infinite: no interval")
             continue
         others = s.by_class.sum(axis=0) - s.by_class[np.argmax(s.by_class[:, 0])]
         if others[0] ** 2 < FEWEST * others[1] and not tally.shares_only:
-            found[name] = Reading(1.0 - s.score[score][0] / s.weight / base, reason=FEW_OTHERS)
+            readings[name] = Reading(1.0 - s.score[score][0] / s.weight / base, reason=FEW_OTHERS)
             continue
         # 1 − L/U varies as −(x − L)/U + (L/U²)(u − U).
         total, total2, square2 = s.score[score].tolist()
@@ -190,8 +190,8 @@ def skill(tally: Tally, reference: Baseline) -> Skill:
         linear = a * total2 + b * by_class[1]
         square = a * a * square2 + 2.0 * a * b * by_class[column] + b * b * squares
         variance = square + 2.0 * constant * linear + constant * constant * s.weight2
-        found[name] = around(1.0 - loss / base, math.sqrt(max(variance, 0.0)) / s.weight, level, (-np.inf, 1.0))
-    return Skill(**found)
+        readings[name] = around(1.0 - loss / base, math.sqrt(max(variance, 0.0)) / s.weight, level, (-np.inf, 1.0))
+    return Skill(**readings)
 
 
 def auc(tally: Tally) -> Reading:

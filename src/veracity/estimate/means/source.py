@@ -27,12 +27,12 @@ def source_means(tally: Tally) -> Means:
     if ideal is None:
         return three(lambda name: unknown(NOT_GIVEN))
     source = Forecasts(ideal, rows.outcomes, rows.classes, weights=rows.weights, counts=rows.counts)
-    found = Profile(Tally.of(source, plan=replace(tally.plan, bootstrap=None)))
+    profile = Profile(Tally.of(source, plan=replace(tally.plan, bootstrap=None)))
 
     def reading(name: str) -> Reading:
-        held = found.reading(name)
-        method = ", ".join(part for part in (held.method, tally.basis) if part) if held.method else held.method
-        return Reading(float(held), held.low, held.high, method, held.reason)
+        mean = profile.reading(name)
+        method = ", ".join(part for part in (mean.method, tally.basis) if part) if mean.method else mean.method
+        return Reading(float(mean), mean.low, mean.high, method, mean.reason)
 
     return three(reading)
 

@@ -142,13 +142,13 @@ class MoreClasses:
         n, k = logs.shape
         powers, levels = np.array(POWERS), np.array(CLASS_LEVELS)
         came = (np.arange(k)[:, None] == self.frequent)[:, :, None] * levels
-        found = np.empty((n, k, len(self.nulls), len(self.weights)))
+        ratios = np.empty((n, k, len(self.nulls), len(self.weights)))
         for j in range(len(self.nulls)):
             log_c = self.log_null(logs, j)
             slopes = (powers - 1.0) * log_c[:, :, None] - logsumexp(powers * log_c[:, :, None], axis=1)[:, None]
             chosen = np.log1p(np.exp(log_c[:, self.frequent, None]) * np.expm1(levels))
-            found[:, :, j] = np.concatenate([slopes, (came - chosen[:, None]).reshape(n, k, -1)], axis=2)
-        return found
+            ratios[:, :, j] = np.concatenate([slopes, (came - chosen[:, None]).reshape(n, k, -1)], axis=2)
+        return ratios
 
     def _sums(self, log_c: Floats, y: Ints, count: Floats) -> Floats:
         from scipy.special import logsumexp

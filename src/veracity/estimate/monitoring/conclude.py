@@ -123,14 +123,14 @@ def _slope(part: Sequence[Update]) -> float | None:
 
 
 def _alarms(state: State, line: float) -> list[Alarm]:
-    found: list[Alarm] = []
+    alarms: list[Alarm] = []
     above = [update.evidence >= line for update in state.history]
     for i, (now, update) in enumerate(zip(above, state.history, strict=True)):
         if now and (i == 0 or not above[i - 1]):
-            found.append(Alarm(moment(state, update.key)))
+            alarms.append(Alarm(moment(state, update.key)))
         elif not now and i and above[i - 1]:
-            found[-1] = Alarm(found[-1].start, moment(state, state.history[i - 1].key, end=True))
-    return found
+            alarms[-1] = Alarm(alarms[-1].start, moment(state, state.history[i - 1].key, end=True))
+    return alarms
 
 
 def _change(state: State) -> Change:
@@ -145,8 +145,8 @@ def _change(state: State) -> Change:
     expected, observed = (math.exp(-x) for x in sums) if typical else sums
     name = None
     if changed is not None:
-        held: Array = state.alternatives.frequent  # type: ignore[union-attr]
-        place = int(np.flatnonzero(held == changed)[0])
+        frequent: Array = state.alternatives.frequent  # type: ignore[union-attr]
+        place = int(np.flatnonzero(frequent == changed)[0])
         expected, observed = (float(x) / n for x in np.sum([update.by_class[:, place] for update in part], axis=0))
         name = state.classes[changed]
     until = moment(state, state.history[began - 1].key, end=True) if began else None
@@ -154,16 +154,16 @@ def _change(state: State) -> Change:
 
 
 def _findings(state: State) -> tuple[Finding, ...]:
-    found: list[Finding] = []
+    findings: list[Finding] = []
     keys = [update.key for update in state.history]
     lacking = [key for a, b in pairwise(keys) for key in range(a + 1, b)]
     if lacking and state.dates:
         span, first = keys[-1] - keys[0] + 1, moment(state, lacking[0])
-        found.append(of_results.UpdatesWithoutCases(len(lacking), span, what=state.updates, first=first))
+        findings.append(of_results.UpdatesWithoutCases(len(lacking), span, what=state.updates, first=first))
     if zeros := sum(update.zeros for update in state.history):
-        found.append(of_results.ImpossibleOutcomes(zeros, sum(update.n for update in state.history)))
+        findings.append(of_results.ImpossibleOutcomes(zeros, sum(update.n for update in state.history)))
     if state.reference is None:
-        found.append(of_results.NoReference())
+        findings.append(of_results.NoReference())
     elif state.reference.variance is None:
-        found.append(of_results.UnknownDays(days=state.reference.days))
-    return tuple(found)
+        findings.append(of_results.UnknownDays(days=state.reference.days))
+    return tuple(findings)

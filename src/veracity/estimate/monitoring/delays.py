@@ -66,8 +66,8 @@ def _until(
         delay[np.isinf(delay) & (evidence(log_r, alternatives) >= math.log(THRESHOLDS[updates]))] = update + 1
         if np.isfinite(delay).sum() > place:
             break
-    found = float(np.sort(delay)[place])
-    return found if math.isfinite(found) else None
+    wait = float(np.sort(delay)[place])
+    return wait if math.isfinite(wait) else None
 
 
 def _some_rows(days: Days) -> Floats:

@@ -60,9 +60,9 @@ class Detector:
             OVER: slope < 1.0,
             UNDER: slope > 1.0,
         }
-        said = tuple(word for word, says in words.items() if share[says].sum() >= MOSTLY)
+        directions = tuple(word for word, says in words.items() if share[says].sum() >= MOSTLY)
         changed = alternatives.class_of(likeliest) if isinstance(alternatives, MoreClasses) else None
-        return int(self.since[null[likeliest], likeliest]), said, changed
+        return int(self.since[null[likeliest], likeliest]), directions, changed
 
 
 def evidence(logs: Floats, alternatives: Alternatives) -> Floats:

@@ -43,10 +43,10 @@ def needed(x: Floats, what: str, size: float, power: float, per_update: int) -> 
     comparison = _for_comparison(x, moved, power)
     updates = _for_monitor(x, what, size, power, per_update)
     alone = None if updates is None else updates * per_update
-    found = [("verdict", verdict, None), ("comparison", comparison, None), ("monitor", alone, updates)]
+    needs = [("verdict", verdict, None), ("comparison", comparison, None), ("monitor", alone, updates)]
     return tuple(
         Needed(name, cases, None if cases is None else round(cases * share), steps, per_update if steps else None)
-        for name, cases, steps in found
+        for name, cases, steps in needs
     )
 
 
@@ -104,8 +104,8 @@ def _rejects(rng: np.random.Generator, p: Floats, truth: Floats, n: int) -> bool
     counts = np.concatenate([events, count - events])
     some = counts > 0
     y = np.repeat([1, 0], len(p))[some]
-    found = judge(np.concatenate([p, p])[some], y, ("0", "1"), counts=counts[some])
-    return found.p is not None and found.p <= ALPHA
+    verdict = judge(np.concatenate([p, p])[some], y, ("0", "1"), counts=counts[some])
+    return verdict.p is not None and verdict.p <= ALPHA
 
 
 def _for_comparison(x: Floats, moved: Floats, power: float) -> int | None:
@@ -126,6 +126,6 @@ def _for_monitor(x: Floats, what: str, size: float, power: float, per_update: in
     days = Days(np.zeros(1, np.int64), np.zeros(1, np.int64), x, _share(x), np.zeros(len(x), np.int64), count)
     null = np.array([[0.0, 1.0]])
     alternatives = TwoClasses(null, np.array([centre_of(null[0], x, count.astype(np.float64))]))
-    held = Reference(alternatives, len(x), 1, per_update, 0.0, None)
-    found = updates_until(replace(held, usual=per_update), days, what, size, share=power)
-    return None if found is None else int(found)
+    reference = Reference(alternatives, len(x), 1, per_update, 0.0, None)
+    updates = updates_until(replace(reference, usual=per_update), days, what, size, share=power)
+    return None if updates is None else int(updates)

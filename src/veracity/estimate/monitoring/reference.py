@@ -181,15 +181,15 @@ def fit_more(x: Floats, y: Ints, count: Floats) -> tuple[Floats, Floats]:
     k = x.shape[1]
     p = softmax(x, axis=1)
     f = Forecasts(p, y, tuple(range(k)), counts=count.astype(np.int64))
-    found = temperature_levels.fit(f)
-    c = found.rows(p)
+    mapping = temperature_levels.fit(f)
+    c = mapping.rows(p)
     mean = np.einsum("ij,ij->i", c, x)
     lean = c * (x - mean[:, None]) * count[:, None]
     bend = np.empty((k + 1, k + 1))
     bend[:k, :k] = np.diag(count @ c) - (c * count[:, None]).T @ c
     bend[:k, k] = bend[k, :k] = lean.sum(axis=0)
     bend[k, k] = float(np.einsum("ij,ij->", lean, x))
-    theta: Floats = np.append(found.intercepts, found.slope)
+    theta: Floats = np.append(mapping.intercepts, mapping.slope)
     same = np.append(np.full(k, 1.0 / np.sqrt(k)), 0.0)  # one constant for all classes changes nothing: it has no error
     return theta, np.asarray(np.linalg.inv(bend + RIDGE * np.eye(k + 1)) - np.outer(same, same) / RIDGE)
 

@@ -46,7 +46,7 @@ def estimated(
     curve = Curve.of(reference)
     rng = np.random.default_rng(SEED)
     some = _some(new, rng)
-    measures, whole = (_measures(held, r) for held in (some.p, p))
+    measures, whole = (_measures(rows, r) for rows in (some.p, p))
     drawn = {name: np.empty(DRAWS) for name in measures}
     priors = np.empty((DRAWS, p.shape[1]))
     for draw, theta in enumerate(curve.drawn(rng, DRAWS)):
@@ -134,12 +134,12 @@ def _measures(p: Floats, r: tuple[float, ...]) -> dict[str, Measure]:
 
         return expected
 
-    found: dict[str, Measure] = {"log_loss": score(rule("log")), "brier": score(rule("brier"))}
-    found |= {"accuracy": lambda c, w: float(w @ c[pick])} | {f"r = {x:g}": score(rule(x)) for x in r}
+    measures: dict[str, Measure] = {"log_loss": score(rule("log")), "brier": score(rule("brier"))}
+    measures |= {"accuracy": lambda c, w: float(w @ c[pick])} | {f"r = {x:g}": score(rule(x)) for x in r}
     if k == 2:
-        found["auc"] = _auc(p[:, 1])
-        found |= {f"net {t:g}": _net_benefit(p[:, 1] >= t, t / (1.0 - t)) for t in THRESHOLDS}
-    return found
+        measures["auc"] = _auc(p[:, 1])
+        measures |= {f"net {t:g}": _net_benefit(p[:, 1] >= t, t / (1.0 - t)) for t in THRESHOLDS}
+    return measures
 
 
 def _auc(p: Floats) -> Measure:
@@ -220,9 +220,9 @@ def _forecast_shift(reference: Days, new: New, n: int) -> Shift:
 
 
 def _findings(labels: Shift, forecasts: Shift) -> tuple[Finding, ...]:
-    found: list[Finding] = [of_results.AssumedRecalibration()]
+    findings: list[Finding] = [of_results.AssumedRecalibration()]
     if forecasts.p is not None and forecasts.p <= ALARM:
-        found.append(of_results.ForecastsShifted(p=forecasts.p))
+        findings.append(of_results.ForecastsShifted(p=forecasts.p))
     if labels.p is not None and labels.p <= ALARM:
-        found.append(of_results.LabelsShifted(p=labels.p))
-    return tuple(found)
+        findings.append(of_results.LabelsShifted(p=labels.p))
+    return tuple(findings)

@@ -81,10 +81,10 @@ class State:
         ratios = alternatives.log_ratios(day.x, day.y, day.count) / phi
         detector = detector.after(ratios, len(self.history))
         sums = _sums_of_two(day, count, expected, alternatives) if day.k == 2 else _sums_of_more(day, count, expected)
-        held: Array = np.arange(2) if isinstance(alternatives, TwoClasses) else alternatives.frequent
+        frequent: Array = np.arange(2) if isinstance(alternatives, TwoClasses) else alternatives.frequent
         by_class = np.zeros((2, 0))
         if day.k > 2:
-            by_class = np.array([count @ expected[:, held], count @ (day.y[:, None] == held)])
+            by_class = np.array([count @ expected[:, frequent], count @ (day.y[:, None] == frequent)])
         update = Update(
             key=int(day.keys[0]),
             n=int(day.count.sum()),
@@ -174,7 +174,7 @@ def _cost(c: Floats, p: Floats) -> Floats:
 
 def dumps(state: State) -> bytes:
     """Return the state as bytes that hold no code, with a checksum."""
-    held = {
+    fields = {
         "classes": state.classes,
         "updates": state.updates,
         "dates": state.dates,
@@ -184,7 +184,7 @@ def dumps(state: State) -> bytes:
         "history": state.history,
         "centre": state.centre,
     }
-    return dumps_checked(KIND, held)
+    return dumps_checked(KIND, fields)
 
 
 def loads(data: bytes) -> State:
@@ -192,27 +192,27 @@ def loads(data: bytes) -> State:
     if not data.startswith(KIND):
         raise ValueError("this is no state of a monitor of this version\n  give another name")
     try:
-        held = loads_checked(KIND, data)
-        reference, detector = held["reference"], held["detector"]
+        fields = loads_checked(KIND, data)
+        reference, detector = fields["reference"], fields["detector"]
         if reference is not None:
             own: dict[str, Any] = {"alternatives": _alternatives(reference["alternatives"])}
             own["delays"] = tuple(Delay(**one) for one in reference["delays"])
             reference = Reference(**{**reference, **own})
         return State(
-            classes=tuple(held["classes"]),
-            updates=held["updates"],
-            dates=held["dates"],
+            classes=tuple(fields["classes"]),
+            updates=fields["updates"],
+            dates=fields["dates"],
             reference=reference,
-            alternatives=_alternatives(held["alternatives"]),
+            alternatives=_alternatives(fields["alternatives"]),
             detector=None if detector is None else Detector(**detector),
-            history=tuple(Update(**{**one, "slope": tuple(one["slope"])}) for one in held["history"]),
-            centre=tuple(held["centre"]),
+            history=tuple(Update(**{**one, "slope": tuple(one["slope"])}) for one in fields["history"]),
+            centre=tuple(fields["centre"]),
         )
     except (Damaged, LookupError, TypeError, AttributeError, ValueError) as problem:
         raise ValueError(f"the state is damaged ({first_line(problem)})\n  delete it to begin again") from None
 
 
-def _alternatives(held: Any) -> Any:
-    if held is None:
+def _alternatives(fields: Any) -> Any:
+    if fields is None:
         return None
-    return TwoClasses(**held) if "centre" in held else MoreClasses(**held)
+    return TwoClasses(**fields) if "centre" in fields else MoreClasses(**fields)

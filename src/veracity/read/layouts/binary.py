@@ -80,8 +80,8 @@ def event_layout(columns: Columns, outcome: str, forecasts: Sequence[str]) -> La
         if void is not None:
             raise void
         if len(column.labels) > 1 and not {canonical(v) for v in options.versus_rest} & set(column.labels):
-            held, chosen = " ".join(column.labels[:6]), ", ".join(options.versus_rest)
-            raise columns.error(f"outcome `{outcome}` holds {held}, not {chosen}.", "name the value that is the event")
+            shown, chosen = " ".join(column.labels[:6]), ", ".join(options.versus_rest)
+            raise columns.error(f"outcome `{outcome}` holds {shown}, not {chosen}.", "name the value that is the event")
         event = Event(options.versus_rest)
     elif column.fractions or (column.numeric and set(column.labels) <= {"0", "1"} and options.positive is None):
         event = Event(("1",))

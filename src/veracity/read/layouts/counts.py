@@ -23,16 +23,16 @@ RULE = 2
 
 def match(columns: Columns) -> Layout | None:
     """A number of cases with events or with an outcome, or the frequency of the event, by their names."""
-    held, label = columns.with_label(), columns.options.label
+    labelled, label = columns.with_label(), columns.options.label
     n = columns.first(meaning.CASES, lambda c: c.numeric)
-    events = held.first(meaning.EVENTS, lambda c: c.numeric and label in (None, c.name))
-    frequency = held.first(meaning.FREQUENCIES, lambda c: c.within and label in (None, c.name))
+    events = labelled.first(meaning.EVENTS, lambda c: c.numeric and label in (None, c.name))
+    frequency = labelled.first(meaning.FREQUENCIES, lambda c: c.within and label in (None, c.name))
     if n and events:
         return _events(columns, n, events)
     if frequency:
         return _frequency(columns, frequency, n)
-    if n and len(held.free) == 3:
-        return _cells(held, n)
+    if n and len(labelled.free) == 3:
+        return _cells(labelled, n)
     return None
 
 
@@ -66,16 +66,16 @@ def _frequency(columns: Columns, frequency: str, n: str | None) -> Layout | None
             otherwise=f"give it with {columns.option('weight', 'COL')}",
             most=1 if n else 3,
         )
-    found = _match(columns, forecast, frequency, "observed frequency (rule 2)", {"frequency": frequency})
-    return found if options.count else replace(found, findings=(of_input.NoNumberOfCases(),), shares_only=True)
+    layout = _match(columns, forecast, frequency, "observed frequency (rule 2)", {"frequency": frequency})
+    return layout if options.count else replace(layout, findings=(of_input.NoNumberOfCases(),), shares_only=True)
 
 
-def _match(columns: Columns, forecast: str, outcome: str, note: str, found: dict[str, str]) -> Layout:
+def _match(columns: Columns, forecast: str, outcome: str, note: str, roles: dict[str, str]) -> Layout:
     return Layout(
         ((columns.model, (forecast,)),),
         (0, 1),
         outcome,
-        roles=found,
+        roles=roles,
         certain=True,
         may_have_models=False,
         meaning=note,
@@ -91,9 +91,9 @@ def _cells(columns: Columns, n: str) -> Layout | None:
     if outcome.no_label and not columns.options.label:
         return None
     if outcome.outcome_like and forecast.within and not outcome.fractions:
-        found = binary.event_layout(columns, outcome.name, [forecast.name])
+        layout = binary.event_layout(columns, outcome.name, [forecast.name])
         basis = f"{n} is the number of cases (rule 2)"
-        return replace(found, roles={"count": n}, certain=True, may_have_models=False, basis=basis)
+        return replace(layout, roles={"count": n}, certain=True, may_have_models=False, basis=basis)
     if outcome.labels and forecast.labels and not forecast.probability:
         table = columns.table
         raise columns.error(
@@ -104,25 +104,25 @@ def _cells(columns: Columns, n: str) -> Layout | None:
 
 
 def build(rows: ModelRows) -> Forecasts:
-    found, frame = rows.match.roles, rows.frame
-    if "count" in found:
-        return prepared(rows, rows.outcomes(), counts=numbers_in(frame[found["count"]]))
+    roles, frame = rows.match.roles, rows.frame
+    if "count" in roles:
+        return prepared(rows, rows.outcomes(), counts=numbers_in(frame[roles["count"]]))
     given: dict[str, Any] = repeated(rows, 2) | {"case": None}
     n, weight = rows.arguments()["counts"], rows.weight
     if rows.match.shares_only:
-        frequency, share = numbers_in(frame[found["frequency"]]), 1.0 if weight is None else weight
+        frequency, share = numbers_in(frame[roles["frequency"]]), 1.0 if weight is None else weight
         given["sample_weight"] = _twice(share * frequency, share * (1 - frequency))
     else:
-        if "frequency" in found:
+        if "frequency" in roles:
             events = _whole_events(rows, n)
         else:
-            n, events = numbers_in(frame[found["n"]]), numbers_in(frame[found["events"]])
-            given["names"] = replace(given["names"], count=found["n"])
+            n, events = numbers_in(frame[roles["n"]]), numbers_in(frame[roles["events"]])
+            given["names"] = replace(given["names"], count=roles["n"])
         given["counts"] = _twice(events, n - events)
     outcomes = np.tile(np.array([1, 0]), frame.height)
-    made = prepare(outcomes, np.repeat(numbers_in(frame[rows.columns[0]]), 2), **given)
+    cases = prepare(outcomes, np.repeat(numbers_in(frame[rows.columns[0]]), 2), **given)
     return replace(
-        made, findings=tuple(f for f in made.findings if not isinstance(f, (of_input.ZeroCount, of_input.ZeroWeight)))
+        cases, findings=tuple(f for f in cases.findings if not isinstance(f, (of_input.ZeroCount, of_input.ZeroWeight)))
     )
 
 

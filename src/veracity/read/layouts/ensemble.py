@@ -63,13 +63,13 @@ def _outcome(columns: Columns, members: tuple[str, ...]) -> str:
         return name
     numeric = columns.candidates(lambda c: c.numeric, members)
     known = [c for c in numeric if c.key in meaning.OUTCOMES]
-    found = known if len(known) == 1 else numeric
-    if len(found) != 1:
+    candidates = known if len(known) == 1 else numeric
+    if len(candidates) != 1:
         raise columns.error(
             f"no single column of numbers beside {run_of(members)} could be the outcome.",
             f"name it:  {columns.option('label', 'COL')}",
         )
-    return found[0].name
+    return candidates[0].name
 
 
 def build(rows: ModelRows) -> Forecasts:

@@ -120,8 +120,8 @@ def _by_label(value: Any) -> Any:
 
 def _is_options(value: Any) -> bool:
     value = _by_label(value)
-    held = list(value.values()) if isinstance(value, dict) else value
-    return isinstance(held, list) and len(held) >= 2 and all(log_of(v) is not None for v in held)
+    options = list(value.values()) if isinstance(value, dict) else value
+    return isinstance(options, list) and len(options) >= 2 and all(log_of(v) is not None for v in options)
 
 
 def _texts(row: Row) -> list[str]:
@@ -130,8 +130,8 @@ def _texts(row: Row) -> list[str]:
     choices = doc.get("choices") if isinstance(doc, dict) else None
     if isinstance(choices, dict):
         choices = choices.get("text")
-    given = [held for key in OPTIONS if isinstance(held := row.get(key), list) and len(held) >= 2]
-    listed = next((held for held in given if all(isinstance(text, str) for text in held)), choices)
+    given = [options for key in OPTIONS if isinstance(options := row.get(key), list) and len(options) >= 2]
+    listed = next((options for options in given if all(isinstance(text, str) for text in options)), choices)
     return [str(text).strip() for text in listed] if isinstance(listed, list) else []
 
 
@@ -194,8 +194,8 @@ def _of_likely_tokens(
     findings += [of_input.UnlistedOptions(unlisted, spool.rows)] if unlisted else []
     findings += [of_input.NoAnswers(len(silent), total, first_rows(silent))] if silent else []
     basis = "probabilities of the options among the likely tokens (rule 1)"
-    made = _match("option", everything, answer, basis=basis, findings=tuple(findings), no_answers=tuple(silent))
-    return spool.table(name, made, numbered=True)
+    layout = _match("option", everything, answer, basis=basis, findings=tuple(findings), no_answers=tuple(silent))
+    return spool.table(name, layout, numbered=True)
 
 
 def _letters(row: Row) -> list[str]:
@@ -216,14 +216,14 @@ def _shares(places: list[dict[str, float]], options: list[str]) -> tuple[dict[st
 
     Options that are not listed share what is left, each no more than the least likely token that is.
     """
-    for held in reversed(places):
-        said = max(held, key=lambda token: held[token], default="")
-        if said not in options:
+    for by_token in reversed(places):
+        likeliest = max(by_token, key=lambda token: by_token[token], default="")
+        if likeliest not in options:
             continue
-        listed = {option: math.exp(held[option]) for option in options if option in held}
+        listed = {option: math.exp(by_token[option]) for option in options if option in by_token}
         absent = [option for option in options if option not in listed]
-        least = math.exp(min(held.values()))
-        left = max(0.0, 1.0 - sum(math.exp(v) for v in held.values()))
+        least = math.exp(min(by_token.values()))
+        left = max(0.0, 1.0 - sum(math.exp(v) for v in by_token.values()))
         share = min(left / len(absent), least) if absent else 0.0
         shares = {option: listed.get(option, share) for option in options}
         total = sum(shares.values())

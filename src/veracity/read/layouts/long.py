@@ -26,14 +26,14 @@ ROW, CLASS, OUTCOMES, CLASSES, WEIGHT = "\0row", "\0class", "\0outcomes", "\0cla
 def match(columns: Columns) -> Layout | None:
     """The class and its probability by their names, with an outcome; all other columns identify the case."""
     named = {c.key: name for name, c in columns.with_label().free.items()}
-    found = next((pair for pair in NAMES if set(pair) <= set(named)), None)
-    if found is None:
+    names = next((pair for pair in NAMES if set(pair) <= set(named)), None)
+    if names is None:
         return None
-    klass, value = (named[name] for name in found)
+    klass, value = (named[name] for name in names)
     outcome = _outcome(columns, [named[key] for key in meaning.OUTCOMES if key in named], klass)
     if klass == outcome or value == outcome or not columns.all[value].numeric:
         return None
-    if found == NAMES[1]:
+    if names == NAMES[1]:
         _require_classes(columns, klass, outcome)
     if outcome is None:
         return None
@@ -90,9 +90,9 @@ def build(rows: ModelRows) -> Forecasts:
 
 def _pivoted(rows: ModelRows) -> ModelRows:
     """Return one row per case with a column per class."""
-    found, table = rows.match, rows.table
-    klass, value, outcome = found.roles["class"], found.roles["value"], str(found.outcome)
-    case = [c for c in (found.model_column, *found.case) if c]
+    layout, table = rows.match, rows.table
+    klass, value, outcome = layout.roles["class"], layout.roles["value"], str(layout.outcome)
+    case = [c for c in (layout.model_column, *layout.case) if c]
     seen = [v for v in rows.frame[klass].unique().to_list() if v is not None]
     names = pl.col(klass).replace_strict(seen, [canonical(v) for v in seen], return_dtype=pl.String).alias(CLASS)
     frame = rows.frame.with_columns(pl.Series(ROW, rows.row_numbers), names)
@@ -107,24 +107,24 @@ def _pivoted(rows: ModelRows) -> ModelRows:
         raise table.error(
             f"row {frame[ROW][first]}: class {frame[CLASS][first]} occurs twice in one case.", name_the_case
         )
-    columns = tuple(PIVOTED + label for label in found.labels)
+    columns = tuple(PIVOTED + label for label in layout.labels)
     extra = [c for c in frame.columns if c not in (*case, klass, value, CLASS)]
-    made = frame.group_by(case, maintain_order=True).agg(
+    cases = frame.group_by(case, maintain_order=True).agg(
         pl.col(extra).first(),
         pl.col(outcome).n_unique().alias(OUTCOMES),
         pl.len().alias(CLASSES),
-        *[pl.col(value).filter(pl.col(CLASS) == c).first().alias(PIVOTED + c) for c in found.labels],
+        *[pl.col(value).filter(pl.col(CLASS) == c).first().alias(PIVOTED + c) for c in layout.labels],
     )
-    odd = made.filter(pl.col(OUTCOMES) > 1)
+    odd = cases.filter(pl.col(OUTCOMES) > 1)
     if odd.height:
         raise table.error(f"row {odd[ROW][0]}: one case has several outcomes in `{outcome}`.", name_the_case)
-    short = made.filter(pl.col(CLASSES) != len(found.labels))
+    short = cases.filter(pl.col(CLASSES) != len(layout.labels))
     if short.height and not rows.options.absent and rows.options.missing == "error":
         raise table.error(
-            f"row {short[ROW][0]}: a case with {short[CLASSES][0]} of {len(found.labels)} classes "
-            f"({short.height:,} of {made.height:,} cases).",
+            f"row {short[ROW][0]}: a case with {short[CLASSES][0]} of {len(layout.labels)} classes "
+            f"({short.height:,} of {cases.height:,} cases).",
             f"leave these cases out:  {table.option('missing', 'drop')}"
             f"      or, if an option was not offered:  {table.option('absent', 'nan')}",
         )
-    weight = None if rows.weight is None else made[WEIGHT].to_numpy()
-    return replace(rows, frame=made, columns=columns, numbers=made[ROW].to_numpy(), weight=weight)
+    weight = None if rows.weight is None else cases[WEIGHT].to_numpy()
+    return replace(rows, frame=cases, columns=columns, numbers=cases[ROW].to_numpy(), weight=weight)

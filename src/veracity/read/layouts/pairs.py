@@ -117,12 +117,12 @@ def _stacked(rows: ModelRows) -> Forecasts:
     return prepare(outcomes, matrix(rows.frame, rows.columns).reshape(-1), **given)
 
 
-def _with_decided(made: Forecasts) -> Forecasts:
+def _with_decided(forecasts: Forecasts) -> Forecasts:
     """Add a finding if forecasts were kept up after the event: exact zeros and ones that came true."""
-    p = made.probabilities
+    p = forecasts.probabilities
     assert p is not None
-    true = np.flatnonzero(((p == 0) | (p == 1)) & (p == made.outcomes))
+    true = np.flatnonzero(((p == 0) | (p == 1)) & (p == forecasts.outcomes))
     if len(true) < DECIDED * len(p):
-        return made
-    found = of_input.AlreadyDecided(len(true), len(p), first_rows([made.row(i) for i in true[:20]]))
-    return replace(made, findings=(*made.findings, found))
+        return forecasts
+    finding = of_input.AlreadyDecided(len(true), len(p), first_rows([forecasts.row(i) for i in true[:20]]))
+    return replace(forecasts, findings=(*forecasts.findings, finding))

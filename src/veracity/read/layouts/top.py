@@ -38,10 +38,10 @@ def match(columns: Columns) -> Layout | None:
         _refuse_below_half(columns, confidence, correct)
         labels = meaning.event_of(columns.all[correct].labels) or ("0", "1")
         return _match(columns, confidence, correct, PICK_WAS_RIGHT, labels=labels)
-    found = _label_and_pick(columns, confidence)
-    if found is None:
+    pair = _label_and_pick(columns, confidence)
+    if pair is None:
         return None
-    label, pick = found
+    label, pick = pair
     return _match(columns, confidence, label, Event((f"{label} is {pick}",)), roles={"pick": pick})
 
 
@@ -76,8 +76,8 @@ def _confidence(columns: Columns) -> str | None:
     """Return the column given, the one that is called a confidence, or the only probability."""
     given = columns.options.positive_proba
     if given:
-        found = [c for _, _, c in columns.matched("positive_proba", given)]
-        return found[0] if len(found) == 1 and (columns.options.pick or columns.forced) else None
+        names = [c for _, _, c in columns.matched("positive_proba", given)]
+        return names[0] if len(names) == 1 and (columns.options.pick or columns.forced) else None
     called = columns.first(meaning.CONFIDENCES, lambda c: c.numeric)
     if called:
         return called
@@ -212,8 +212,8 @@ def _is_confidence(columns: Columns, confidence: str, label: Column, pick: Colum
     )
     if not label.two_valued or (called and below <= RARELY * rows):
         return True
-    p, said = columns.all[confidence].values.cast(pl.Float64), pick.text
-    sides = [p.filter((said == value).fill_null(False)).drop_nulls().to_numpy() for value in label.labels]
+    p, picks = columns.all[confidence].values.cast(pl.Float64), pick.text
+    sides = [p.filter((picks == value).fill_null(False)).drop_nulls().to_numpy() for value in label.labels]
     if any(len(side) == 0 for side in sides):
         return False
     first, second = sides
@@ -234,5 +234,5 @@ def build(rows: ModelRows) -> Forecasts:
     pick = rows.match.roles.get("pick")
     if pick is None:
         return prepared(rows, rows.outcomes())
-    label, said = Column("label", rows.frame[str(rows.match.outcome)]), Column("pick", rows.frame[pick])
-    return prepared(rows, (label.text == said.text).cast(pl.Float64).fill_null(np.nan).to_numpy())
+    label, picked = Column("label", rows.frame[str(rows.match.outcome)]), Column("pick", rows.frame[pick])
+    return prepared(rows, (label.text == picked.text).cast(pl.Float64).fill_null(np.nan).to_numpy())

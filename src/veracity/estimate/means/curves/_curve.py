@@ -73,9 +73,9 @@ class Curve:
         # In a bin both are a row over its size; with weights a row is worth Σw²/Σw. A floored frequency is fixed.
         varies = (self.true > 0) & (self.source > floor)
         row = np.divide(self.true_weight2, self.weight, out=np.zeros(len(self)), where=varies)
-        both = (row if held is None else held for held in (self.own, self.spread))
+        both = (row if factor is None else factor for factor in (self.own, self.spread))
         odds = np.divide(1.0 - self.source, self.source, out=np.zeros(len(self)), where=varies)
-        own, spread = (held * odds for held in both)
+        own, spread = (factor * odds for factor in both)
         return self._root(r, floor, own, spread)
 
     def _root(self, r: Floats, floor: float, own: Floats, spread: Floats) -> Floats:
