@@ -28,7 +28,9 @@ QUICKER = 20  # a benchmark that takes `rows` gets this many times fewer
 
 
 def names() -> list[str]:
-    return sorted(module.name for module in iter_modules([str(FOLDER)]) if not module.name.startswith("_"))
+    """Return the modules that measure; others here are programs of their own that print tables."""
+    every = (module.name for module in iter_modules([str(FOLDER)]))
+    return sorted(name for name in every if "\ndef run(" in (FOLDER / f"{name}.py").read_text() and name[0] != "_")
 
 
 def measure(name: str, quick: bool) -> dict[str, Any]:
