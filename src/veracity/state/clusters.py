@@ -32,8 +32,9 @@ class ClusterSums:
     @classmethod
     def of(cls, kind: str, keys: Array, cases: Array, weight: Floats, values: Floats) -> ClusterSums:
         """Return the sums of rows: `values` (rows, columns) are weighted already."""
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
+        if (keys[1:] < keys[:-1]).any():
+            order = np.argsort(keys, kind="stable")
+            keys, cases, weight, values = keys[order], cases[order], weight[order], values[order]
         first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
         if len(first) > MOST_KEYS[kind]:
             what = {CLUSTER: "clusters", TIME: "different times"}[kind]
@@ -45,15 +46,9 @@ class ClusterSums:
                     else "  give coarser times, such as days"
                 )
             )
-        if not len(first):
+        if len(first) == len(keys):  # each key once
             return cls(kind, keys, cases, weight, values)
-        return cls(
-            kind,
-            keys[first],
-            np.add.reduceat(cases[order], first),
-            np.add.reduceat(weight[order], first),
-            np.add.reduceat(values[order], first, axis=0),
-        )
+        return cls(kind, keys[first], *(np.add.reduceat(x, first, axis=0) for x in (cases, weight, values)))
 
     def __add__(self, other: ClusterSums) -> ClusterSums:
         names = ("keys", "cases", "weight", "values")
