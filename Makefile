@@ -28,10 +28,10 @@ prepare: .venv/docs
 
 # The whole suite; -ra names every skipped test and why.
 test: prepare lint
-	$(BIN)/python -m pytest -n 2 -ra
+	$(BIN)/python -m pytest -n 2 --dist worksteal -ra
 
 fast: setup
-	$(BIN)/python -m pytest -n 2 -ra -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -ra -m "not slow"
 
 # The documentation as a site that opens from a folder: docs/_build/index.html.
 docs: .venv/docs

@@ -20,7 +20,7 @@ def test_the_sample_changes_sentences_and_tables_too() -> None:
 
 
 def test_what_is_put_into_a_sentence_is_changed_only_where_sentences_are_the_behaviour() -> None:
-    said, computed = mutants.SOURCE / "words" / "calibration.py", mutants.SOURCE / "formulas" / "tables.py"
+    said, computed = mutants.SOURCE / "words" / "verdict.py", mutants.SOURCE / "formulas" / "tables.py"
     for path, changed in ((said, True), (computed, False)):
         lines = [node.lineno for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.JoinedStr)]
         assert any(one.path == path and one.line in lines for one in mutants.all_mutants()) == changed or not lines
