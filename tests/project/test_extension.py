@@ -117,13 +117,13 @@ def added_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytes
     """A folder whose files are modules of a package of ours."""
     package = importlib.import_module(request.param)
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
-    known = set(sys.modules)
     for listed in vars(package).values():
         if hasattr(listed, "cache_clear"):
             listed.cache_clear()
     yield tmp_path
-    for name in set(sys.modules) - known:
-        del sys.modules[name]
+    for name, module in list(sys.modules.items()):  # only these: of ours, imported meanwhile, others hold the classes
+        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
+            del sys.modules[name]
     for listed in vars(package).values():
         if hasattr(listed, "cache_clear"):
             listed.cache_clear()
