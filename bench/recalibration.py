@@ -1,15 +1,14 @@
 """Calibration loss of forecasts whose truth is known: bias of the cross-fitted pool, intervals, demo models, time.
 
-python -m bench.recalibration           all tables, some minutes
-python -m bench.recalibration --quick   fewer draws
+python -m bench.recalibration [bias|demo|time|coverage …] [--draws N] [--first S]
 """
 
 from __future__ import annotations
 
 import csv
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench import row
+from bench._draws import options
 from veracity.calibrators import adjust
 from veracity.estimate.calibration.remedies import remedies
 from veracity.estimate.loss.decomposition import decomposition
@@ -124,11 +124,11 @@ def true_loss(source: Source, rule: str = "log") -> float:
     return float(np.mean(rule_of(rule).divergence(s, c)))
 
 
-def bias(name: str, draws: int, n: int = 5000, rule: str = "log", seed: int = 1) -> dict[str, Any]:
+def bias(name: str, draws: Iterable[int], n: int = 5000, rule: str = "log", seed: int = 1) -> dict[str, Any]:
     """Bias and root mean square error of the raw calibration loss, and how often its lower end is true."""
     source = SOURCES[name]
     truth, found = true_loss(source, rule), []
-    for draw in range(draws):
+    for draw in draws:
         rng = np.random.default_rng([seed, draw, sum(name.encode())])
         s, c = source(n, rng)
         fitted = recalibration(forecasts(s, drawn(c, rng)))
@@ -152,7 +152,7 @@ def covered(reading: Reading, truth: float) -> bool:
 
 
 def coverage(
-    k: int, n: int, power: float, draws: int, rules: tuple[Any, ...] = ("log", "brier", 0.5)
+    k: int, n: int, power: float, draws: Iterable[int], rules: tuple[Any, ...] = ("log", "brier", 0.5)
 ) -> list[dict[str, Any]]:
     """Share of draws whose nominal 95 % interval holds the truth, for every loss that has an interval."""
     source = logits(k, 1.5, power) if k > 2 else (lambda n, rng: _two(n, rng, power))
@@ -167,7 +167,7 @@ def coverage(
         truth[rule, "L"] = truth[rule, "CL"] + truth[rule, "RL"]
         truth[rule, "uncertainty"] = float(score.entropy(c.mean(axis=0)))
     held: dict[tuple[Any, str], list[bool]] = {key: [] for key in truth}
-    for draw in range(draws):
+    for draw in draws:
         rng = np.random.default_rng([2, draw, n, k, int(10 * power)])
         s, c = source(n, rng)
         f = forecasts(s, drawn(c, rng))
@@ -216,7 +216,7 @@ SIZES = ((2, 131_072, 1.0), (10, 20_000, 2.5), (100, 2_000, 2.5), (1000, 4_000, 
 
 def run(quick: bool = False) -> dict[str, Any]:
     """The bias table, the lower ends, and the time, as rows of the common table."""
-    draws = 5 if quick else 20
+    draws = range(5 if quick else 20)
     table = []
     for name in SOURCES:
         found = bias(name, draws)
@@ -226,33 +226,27 @@ def run(quick: bool = False) -> dict[str, Any]:
     return {"table": table}
 
 
-def main(quick: bool) -> None:
-    draws = 20 if quick else 100
-    print("| source | truth | bias | rmse | lower end true |\n|---|---|---|---|---|")
-    for name in SOURCES:
-        found = bias(name, draws)
-        print(
-            f"| {name} | {found['truth']:.3f} | {found['bias']:+.4f} | {found['rmse']:.4f} | {found['holds']:.2f} |",
-            flush=True,
-        )
-    for name in ("naive_bayes", "random_forest", "logistic_regression"):
+def main() -> None:
+    draws, parts = options(__doc__, 100, ("bias", "demo", "time", "coverage"))
+    if "bias" in parts:
+        print("| source | truth | bias | rmse | lower end true |\n|---|---|---|---|---|")
+        for name in SOURCES:
+            found = bias(name, draws)
+            numbers = f"{found['truth']:.3f} | {found['bias']:+.4f} | {found['rmse']:.4f} | {found['holds']:.2f}"
+            print(f"| {name} | {numbers} |", flush=True)
+    for name in ("naive_bayes", "random_forest", "logistic_regression") if "demo" in parts else ():
         pool, value, error, best = demo(name)
         print(f"{name}: {value:.3f} ± {error:.3f} ({best}); pool of {', '.join(pool.members)}", flush=True)
-    for k, n, target in SIZES:
+    for k, n, target in SIZES if "time" in parts else ():
         print(f"{n:,} × {k}: {seconds(k, n):.2f} s (target {target} s)", flush=True)
-    print(
-        "| k | n | power | rule | "
-        + " | ".join(("L", "AL", "CL", "RL", "uncertainty"))
-        + " |\n|---|---|---|---|---|---|---|---|---|"
-    )
-    for k in (2, 5):
-        for n in (300, 2000):
-            for power in (1.0, 1.5):
-                made = coverage(k, n, power, draws if quick else 200)
-                for rule in RULES:
-                    values = " | ".join(f"{e['covered']:.2f}" for e in made if e["rule"] == rule)
-                    print(f"| {k} | {n} | {power} | {rule} | {values} |", flush=True)
+    if "coverage" in parts:
+        print("| k | n | power | rule | L | AL | CL | RL | uncertainty |\n|" + "---|" * 9)
+    for k, n, power in product((2, 5), (300, 2000), (1.0, 1.5)) if "coverage" in parts else ():
+        made = coverage(k, n, power, draws)
+        for rule in RULES:
+            values = " | ".join(f"{e['covered']:.2f}" for e in made if e["rule"] == rule)
+            print(f"| {k} | {n} | {power} | {rule} | {values} |", flush=True)
 
 
 if __name__ == "__main__":
-    main("--quick" in sys.argv)
+    main()
