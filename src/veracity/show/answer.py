@@ -111,7 +111,7 @@ def _rest(a: Assessment) -> list[Sentence]:
     more = words.Said(NOTICE, "Note", f"{count(len(known) - MOST_NOTES, 'more note')}: see the findings below.")
     rest = [
         None if useful is not None and useful.mark == BAD else useful,
-        _fix(a),
+        fix(a),
         *decisions.sentences(a),
         *known[:MOST_NOTES],
     ]
@@ -125,11 +125,13 @@ def _unstable(a: Assessment) -> bool:
     return differs and a.verdict_detail.state in UNSEEN
 
 
-def _fix(a: Assessment) -> words.Said | None:
-    """Return what to do, with a command that runs on the same input."""
+def fix(a: Assessment) -> words.Said | None:
+    """Return what to do, with a command that runs on the same files, or the lines of Python for data in memory."""
     sentence = words.fix(a.advice, a.verdict_detail, changes=_unstable(a), baseline=a.baseline.log_loss)
     if sentence is None or a.provenance is None or not sentence.command:
         return sentence
+    if a.provenance.given is None and sentence.python:
+        return sentence._replace(command="")
     return sentence._replace(command=commands.ready(sentence.command, a.provenance.given, a.model, _inputs(a)))
 
 
