@@ -135,8 +135,10 @@ def _sentence(console: Console, block: Sentence, column: int, width: int, marks:
     console.print(head.append_text(lines[0]), soft_wrap=True)
     for line in lines[1:]:
         console.print(_text(indent).append_text(line), soft_wrap=True)
-    for line in map(clean, block.proposed):  # never wrapped, so that they can be copied
-        console.print(_text((indent if len(indent) + len(line) <= width else "  ") + line, "cyan"), soft_wrap=True)
+    for proposed in map(clean, block.proposed):  # never wrapped, so that they can be copied
+        console.print(
+            _text((indent if len(indent) + len(proposed) <= width else "  ") + proposed, "cyan"), soft_wrap=True
+        )
 
 
 def _wrapped(console: Console, text: str, width: int, indent: str, first: str = "") -> None:
