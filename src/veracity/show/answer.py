@@ -304,10 +304,12 @@ def _group_table(a: Assessment, column: str, group: Group) -> Table:
     digits = fewest([part.scores.log_loss for _, part in largest])
     levelled = any(part.level is not None for _, part in ordered)  # two classes: the share of the event
     drawn = any(part.shrunk is not None for _, part in ordered)
-    limits, shrunk = (f"{words.level(a.level)} interval", 3), [("shrunk", 4)] if drawn else []
-    pairs = [(name, 2) for name in (("predicted", "observed") if levelled else ("gave", "expected"))]
+    limits = (f"{words.level(a.level)} interval", 3)
+    shrunk = [Column("shrunk", rank=4, gloss=words.stability.SHRUNK)] if drawn else []
+    names = ("predicted", "observed") if levelled else ("gave", "expected")
+    pairs = [Column(name, rank=2) for name in names]
     shifts = None if group.calibration is None else group.calibration.shifts
-    pairs += [("off by", 4)] if shifts else []
+    pairs += [Column("off by", rank=4, gloss=words.stability.OFF_BY)] if shifts else []
     brier = words.any_infinite(part.scores for _, part in largest)
     rows: list[tuple[Cell, ...]] = []
     for level, part in largest:
@@ -325,10 +327,6 @@ def _group_table(a: Assessment, column: str, group: Group) -> Table:
     notes = [words.group_verdicts(group), *words.stability.group_notes(column, group)]
     if left_out > 0:
         notes.append(f"{count(left_out, 'more group')} with at most {count(ordered[MOST_GROUPS][1].n, 'case')}.")
-    if drawn:
-        notes.append("Shrunk: log loss drawn towards the mean of all groups, as small groups vary by chance.")
-    if shifts:
-        notes.append("Off by: log-odds beside the calibration of all cases, drawn towards 0 as chance explains it.")
     untested = group.calibration is not None and group.calibration.reason is not None  # that is said already
     if not untested and any(part.verdict == "not measurable" for _, part in largest):
         notes.append("Not measurable: too few cases, clusters or blocks of time in the group.")

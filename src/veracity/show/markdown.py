@@ -49,7 +49,7 @@ def _table(table: Table) -> Iterator[str]:
     for row in table.rows:
         yield _row([_cell(cell) for cell in row])
     yield ""
-    yield from (f"{emphasised(note)}  " for note in table.notes)
+    yield from (f"{emphasised(note)}  " for note in table.below)
 
 
 def _row(cells: list[str]) -> str:

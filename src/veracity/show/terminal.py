@@ -192,7 +192,7 @@ def _table(console: Console, table: Table, width: int) -> None:
     for row in cells:
         grid.add_row(*(_text(row[i]) for i in kept))
     console.print(grid)
-    for note in table.notes:
+    for note in (*table.notes, *(table.columns[i].gloss for i in kept if table.columns[i].gloss)):
         _wrapped(console, note, width, "  ")
 
 
