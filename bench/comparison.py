@@ -1,11 +1,12 @@
 """Level of paired tests, coverage of component differences, level of the test of groups, and what a comparison costs.
 
-python -m bench.comparison [level] [coverage] [groups] [cost] [--draws N]
+python -m bench.comparison [level] [coverage] [ahead] [groups] [drift] [cost] [--draws N]
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -135,6 +136,39 @@ def coverage(n: int, sharp: tuple[float, float], draws: int, seed: int = 0) -> d
     return {name: float(np.mean(found)) for name, found in held.items()}
 
 
+def said_ahead(
+    n: int, noise: tuple[float, float], bend: tuple[float, float], draws: int, seed: int
+) -> dict[str, float]:
+    """Return the shares of draws in which a or b is said to be ahead once recalibrated, of two classes.
+
+    Both see the log-odds with noise of the given sizes; b states them as level + slope times what it sees (`bend`).
+    Recalibrated, the one with less noise is ahead, and none where the noise is equal.
+    """
+    rng = np.random.default_rng([seed, n])
+    ahead = {"a": 0, "b": 0}
+    for _ in range(draws):
+        z = 1.5 * rng.standard_normal(n)
+        y = (rng.random(n) < expit(z)).astype(int)
+        a, b = (z + size * rng.standard_normal(n) for size in noise)
+        c = vc.compare(y, {"a": expit(a), "b": expit(bend[0] + bend[1] * b)}, labels=[0, 1])
+        for name in ahead:
+            ahead[name] += bool(re.search(rf"Once recalibrated +{name} would", str(c)))
+    return {name: count / draws for name, count in ahead.items()}
+
+
+BENDS = {"× 2.5": (0.0, 2.5), "÷ 2.5": (0.0, 0.4), "+ 1": (1.0, 1.0)}
+
+
+def ahead(draws: int) -> None:
+    """Print how often a bent model is said to be ahead once recalibrated, that knows as much, and that knows more."""
+    print("said to be ahead once recalibrated: one that knows as much (at most 5 %), one that knows more")
+    for n in (300, 1000):
+        for name, bend in BENDS.items():
+            equal, more = (said_ahead(n, noise, bend, draws, 7) for noise in ((0.7, 0.7), (1.0, 0.3)))
+            shown = f"{100 * equal['b']:5.1f} % (the other {100 * equal['a']:.1f}), {100 * more['b']:5.1f} %"
+            print(f"  n = {n:5}, log-odds {name}: {shown}", flush=True)
+
+
 def equal_groups(number: int, n: int, nested: int = 0, crossed: int = 0) -> Draw:
     """Groups of very unequal sizes that do not differ; clusters, `nested` in each or `crossed`, share their signal."""
 
@@ -212,7 +246,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*")
     parser.add_argument("--draws", type=int, default=400)
     given = parser.parse_args()
-    parts = given.parts or ["level", "coverage", "groups", "drift", "cost"]
+    parts = given.parts or ["level", "coverage", "ahead", "groups", "drift", "cost"]
     if "level" in parts:
         print("level of the paired test at 5 % (3 to 7 % wanted)")
         for name, draw in LEVELS.items():
@@ -224,6 +258,8 @@ def main() -> None:
                 found = coverage(n, sharp, given.draws // 2 if n == 300 else given.draws // 4)
                 shown = "  ".join(f"{name} {100 * share:.0f}" for name, share in found.items())
                 print(f"  n = {n:5}, sharpened {sharp}: {shown}", flush=True)
+    if "ahead" in parts:
+        ahead(given.draws)
     if "groups" in parts:
         print("level of the test of groups at 5 % (3 to 7 % wanted)")
         for name, draw in GROUPS.items():

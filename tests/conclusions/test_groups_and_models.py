@@ -213,6 +213,33 @@ def test_few_cases_that_decide_a_difference_are_named() -> None:
     assert re.search(r"Few cases decide +4 of 400 cases make up half of the difference", str(c))
 
 
+# -- who would be ahead once recalibrated -----------------------------------------------------------------------------
+
+
+def rash_and_blurred(seed: int, noise: tuple[float, float], n: int = 1000) -> Any:
+    """A model that states 2.5 times the log-odds that it sees, and a calibrated one; they see them with noise."""
+    rng = np.random.default_rng([88, seed])
+    z = 1.5 * rng.standard_normal(n)
+    y = (rng.random(n) < 1.0 / (1.0 + np.exp(-z))).astype(int)
+    rash, blurred = (z + size * rng.standard_normal(n) for size in noise)
+    return vc.compare(y, {"blurred": 1.0 / (1.0 + np.exp(-blurred)), "rash": 1.0 / (1.0 + np.exp(-2.5 * rash))})
+
+
+def test_a_model_that_knows_more_and_states_it_badly_is_named_with_its_fix_and_the_numbers_of_the_document() -> None:
+    c = rash_and_blurred(0, (0.3, 1.0))
+    (refinement,) = c.record.components["RL"]
+    assert (refinement.a, refinement.b) == ("blurred", "rash")
+    size = f"{refinement.value:.3f} ({refinement.low:.3f}–{refinement.high:.3f})"
+    text = flat(str(c))
+    assert f"→ Once recalibrated rash would be ahead of blurred by {size} in log loss" in text
+    assert "vc.calibrate" in text.partition("Once recalibrated")[2]
+
+
+def test_a_model_that_knows_as_much_is_not_said_to_be_ahead_once_recalibrated() -> None:
+    texts = [flat(str(rash_and_blurred(seed, (0.7, 0.7)))) for seed in range(25)]
+    assert sum("Once recalibrated" in text for text in texts) <= 3  # 5 % is 1.25 of 25
+
+
 # -- rows of findings -------------------------------------------------------------------------------------------------
 
 

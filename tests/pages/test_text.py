@@ -49,7 +49,7 @@ def test_answer_begins_with_verdict_usefulness_fix_and_notes(filled: Callable[..
     said = [block for block in show.first_screen(result) if isinstance(block, Sentence)]
     assert [s.title for s in said] == ["Over-confident", "Useful", "Fix", "Note"]
     assert [s.mark for s in said] == ["✗", "✓", "→", "!"]
-    assert said[2].command == "veracity calibrate fit FILE --map advised -o map.json"
+    assert said[2].proposed == ["k = vc.calibrate(y_true, y_proba)", "k.predict(new_proba)"]
 
 
 def test_worse_than_the_baseline_comes_first(filled: Callable[..., Any]) -> None:

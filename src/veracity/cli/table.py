@@ -41,7 +41,7 @@ OWN = (
     Option(
         ESTIMATION, "--prevalence P", "Predictive values at this prevalence; repeatable.", multiple=True, type=float
     ),
-    *(option for option in (*READ, *PLAN) if option.name in ("label", "count", "level")),
+    *(option for option in (*READ, *PLAN) if option.name in ("label", "count", "level", "costs")),
 )
 CELLS, RATES = ("tp", "fp", "fn", "tn"), ("sens", "spec", "prior")
 COLUMNS = ("category", "label", "count", "weight", "group")
@@ -87,6 +87,8 @@ def command(**options: Any) -> None:
 
 def _table(options: dict[str, Any]) -> PredictionTable:
     """Return the table of a command's options."""
+    from veracity.state.deciding import costs_of, take_costs
+    from veracity.state.plan import PLANNED
     from veracity.table import PredictionTable
     from veracity.table.files import FileOptions, parse_counts
 
@@ -95,6 +97,8 @@ def _table(options: dict[str, Any]) -> PredictionTable:
     _require_effect(given, way)
     names: dict[str, Any] = {name: _split(given[name]) for name in ("rows", "columns") if name in given}
     more: dict[str, Any] = {"level": given["level"], "prevalences": given.get("prevalence", ())}
+    if "costs" in given:
+        more["errors"] = costs_of(take_costs(PLANNED["costs"], given["costs"]))
     cases, train = given.get("cases"), given.get("train")
     if way == "cells":
         given["counts"], names = "{tn},{fn};{fp},{tp}".format(**given), TEST | names

@@ -73,7 +73,7 @@ def standardised(benefit: ArrayLike, prevalence: ArrayLike) -> Floats:
 
 
 def interventions_avoided(benefit: ArrayLike, prevalence: ArrayLike, c: ArrayLike) -> Floats:
-    """(NB − NB of treating all)·(1 − c)/c: net share of cases spared an intervention, no event more missed
+    """(NB − NB of treating all)·(1 − c)/c: share of cases spared an intervention, less (1 − c)/c for each event missed
     (Vickers and others 2008).
 
     >>> round(float(interventions_avoided(0.25, 0.3, 0.1)), 4)

@@ -1,4 +1,4 @@
-"""The event among two labels, by words such as yes and no."""
+"""The event among two labels, by words such as yes and no, or by the negation of the other."""
 
 from __future__ import annotations
 
@@ -23,12 +23,16 @@ EVENT_WORDS = {
     "t": "f",
 }
 
+NEGATIONS = ("no ", "not ", "non-", "non ", "without ")  # before the event: no blight, not at risk
+
 
 def event_of(labels: Sequence[str]) -> tuple[str, str] | None:
     """Return (other, event) of two labels, or of one and its counterpart; None where the words do not decide.
 
     >>> event_of(("No", "Yes"))
     ('No', 'Yes')
+    >>> event_of(("blight", "no blight"))
+    ('no blight', 'blight')
     >>> event_of(("1", "2")) is None
     True
     """
@@ -42,6 +46,8 @@ def event_of(labels: Sequence[str]) -> tuple[str, str] | None:
         return None
     for i, j in ((0, 1), (1, 0)):
         word = low[i]
+        if low[j] in [negation + word for negation in NEGATIONS]:
+            return labels[j], labels[i]
         if word in ("1", "y", "t"):
             if low[j] in (EVENT_WORDS[word], "-1"):
                 return labels[j], labels[i]

@@ -183,6 +183,8 @@ def _without_probability(columns: Columns) -> tuple[list[Proposal], str]:
     counted = [c for c in columns.all.values() if c.numeric and c.labels and c.low >= 0]
     if len(columns.all) == len(counted) + 1 >= 3 and table.style == "file" and table.rows <= 50:
         return [], f"if these are numbers of cases by forecast and outcome:  veracity table {table.name}"
+    if (of_pairs := _counted_pairs(columns)) and table.style == "file":
+        return [], f"if `{of_pairs}` counts the cases of each pair:  veracity table {table.name} --count {of_pairs}"
     proposals = [*_counts_of_annotators(columns), *_members(columns)]
     numeric = columns.candidates(lambda c: c.numeric and c.distinct > 2)
     coarse = columns.where(lambda c: c.fractions)
@@ -213,6 +215,16 @@ def _without_probability(columns: Columns) -> tuple[list[Proposal], str]:
         return proposals, f"`{taken[0]}` was given another role, and no other column holds probabilities"
     option = columns.option("scale", "percent")
     return proposals, f"no column holds probabilities (numbers between 0 and 1); percentages need {option}"
+
+
+def _counted_pairs(columns: Columns) -> str:
+    """Return the only column of whole numbers beside two of text whose pairs are all distinct, else ""."""
+    text = [c.name for c in columns.all.values() if not c.numeric]
+    counts = [c.name for c in columns.all.values() if c.numeric and c.labels and c.low >= 0]
+    if len(text) != 2 or len(counts) != 1 or len(columns.all) != 3:
+        return ""
+    pairs = columns.table.sample.select(text)
+    return counts[0] if pairs.n_unique() == pairs.height else ""
 
 
 def _may_be_percent(column: Column) -> bool:

@@ -111,7 +111,7 @@ def _rest(a: Assessment) -> list[Sentence]:
     more = words.Said(NOTICE, "Note", f"{count(len(known) - MOST_NOTES, 'more note')}: see the findings below.")
     rest = [
         None if useful is not None and useful.mark == BAD else useful,
-        _fix(a),
+        fix(a),
         *decisions.sentences(a),
         *known[:MOST_NOTES],
     ]
@@ -125,11 +125,13 @@ def _unstable(a: Assessment) -> bool:
     return differs and a.verdict_detail.state in UNSEEN
 
 
-def _fix(a: Assessment) -> words.Said | None:
-    """Return what to do, with a command that runs on the same input."""
+def fix(a: Assessment) -> words.Said | None:
+    """Return what to do, with a command that runs on the same files, or the lines of Python for data in memory."""
     sentence = words.fix(a.advice, a.verdict_detail, changes=_unstable(a), baseline=a.baseline.log_loss)
     if sentence is None or a.provenance is None or not sentence.command:
         return sentence
+    if a.provenance.given is None and sentence.python:
+        return sentence._replace(command="")
     return sentence._replace(command=commands.ready(sentence.command, a.provenance.given, a.model, _inputs(a)))
 
 
@@ -302,10 +304,12 @@ def _group_table(a: Assessment, column: str, group: Group) -> Table:
     digits = fewest([part.scores.log_loss for _, part in largest])
     levelled = any(part.level is not None for _, part in ordered)  # two classes: the share of the event
     drawn = any(part.shrunk is not None for _, part in ordered)
-    limits, shrunk = (f"{words.level(a.level)} interval", 3), [("shrunk", 4)] if drawn else []
-    pairs = [(name, 2) for name in (("predicted", "observed") if levelled else ("gave", "expected"))]
+    limits = (f"{words.level(a.level)} interval", 3)
+    shrunk = [Column("shrunk", rank=4, gloss=words.stability.SHRUNK)] if drawn else []
+    names = ("predicted", "observed") if levelled else ("gave", "expected")
+    pairs = [Column(name, rank=2) for name in names]
     shifts = None if group.calibration is None else group.calibration.shifts
-    pairs += [("off by", 4)] if shifts else []
+    pairs += [Column("off by", rank=4, gloss=words.stability.OFF_BY)] if shifts else []
     brier = words.any_infinite(part.scores for _, part in largest)
     rows: list[tuple[Cell, ...]] = []
     for level, part in largest:
@@ -323,10 +327,6 @@ def _group_table(a: Assessment, column: str, group: Group) -> Table:
     notes = [words.group_verdicts(group), *words.stability.group_notes(column, group)]
     if left_out > 0:
         notes.append(f"{count(left_out, 'more group')} with at most {count(ordered[MOST_GROUPS][1].n, 'case')}.")
-    if drawn:
-        notes.append("Shrunk: log loss drawn towards the mean of all groups, as small groups vary by chance.")
-    if shifts:
-        notes.append("Off by: log-odds beside the calibration of all cases, drawn towards 0 as chance explains it.")
     untested = group.calibration is not None and group.calibration.reason is not None  # that is said already
     if not untested and any(part.verdict == "not measurable" for _, part in largest):
         notes.append("Not measurable: too few cases, clusters or blocks of time in the group.")

@@ -49,6 +49,11 @@ class Sentence:
         """Return the title as a sentence."""
         return words.sentence(self.title) if self.title else ""
 
+    @property
+    def proposed(self) -> list[str]:
+        """Return the lines that do what it proposes, for a text."""
+        return (self.command or self.python).splitlines()
+
 
 @dataclass(frozen=True)
 class Card:

@@ -63,11 +63,15 @@ Cell = str | Value | Label
 
 @dataclass(frozen=True)
 class Column:
-    """A column of numbers or texts; the least important ones give way on a narrow screen, the highest rank first."""
+    """A column of numbers or texts; the least important ones give way on a narrow screen, the highest rank first.
+
+    `gloss` is a sentence below the table, where the column is shown.
+    """
 
     title: str
     number: bool = True
     rank: int = 0
+    gloss: str = ""
 
 
 Title = str | tuple[str, int] | Column  # of a column of numbers, with its rank, or of any other
@@ -81,6 +85,11 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def below(self) -> list[str]:
+        """Return the sentences below the table with all its columns."""
+        return [*self.notes, *(column.gloss for column in self.columns if column.gloss)]
 
 
 def described(quantity: Quantity, reading: float | None) -> tuple[Label, Value, Interval]:

@@ -9,6 +9,7 @@ from veracity.measures import power_score, scores
 from veracity.records.comparison import ComparisonRecord, Deciding, PairDifference
 from veracity.records.findings_of_input import ZeroProbability
 from veracity.results.comparison import Comparison
+from veracity.show import answer as one_model
 from veracity.show import models
 from veracity.show.blocks import Block, Chart, Contents, Details, FindingBlock, Heading, Sentence
 from veracity.show.cells import Cell, Column, Interval, Label, Table, Value, fewest, table
@@ -70,6 +71,7 @@ def _sentences(result: Comparison) -> list[Block]:
     rows = {name: [s.row for s in a.surprises if s.probability == 0.0] for name, a in result.models.items()}
     for sentence in (
         words.comparison.infinite(record, rows, counts),
+        _recalibrated(result),
         words.comparison.deciding(record, _level(result)),
         *map(words.decisions.dominance, record.dominance[:1]),
     ):
@@ -77,6 +79,13 @@ def _sentences(result: Comparison) -> list[Block]:
             sentences.append(Sentence(*sentence))
     notes = models.notes_of_models(models.ranked(result), without=(ZeroProbability,))
     return [*sentences, *notes, *(FindingBlock(finding) for finding in record.findings)]
+
+
+def _recalibrated(result: Comparison) -> words.Said | None:
+    """Return which model would be ahead once it is corrected, with the command of its own answer."""
+    advised = {name: a for name, a in result.models.items() if a.advice and a.advice.advice in ("fix", "possible fix")}
+    ahead = words.comparison.ahead_recalibrated(result.record, advised, _level(result))
+    return None if ahead is None else words.comparison.recalibrated(ahead, one_model.fix(advised[ahead.b]))
 
 
 def _level(result: Comparison) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from veracity import words
+from veracity.formulas.decisions import treat_all
 from veracity.measures import quantity
 from veracity.records.reading import Reading
 from veracity.results.assessment import Assessment
@@ -54,7 +55,7 @@ def _thresholds(a: Assessment) -> Table | None:
         ("avoided in 100", 3),
     )  # fmt: skip
     reasons = {said.threshold(one.threshold): why for one in thresholds if (why := said.few(one))}
-    notes = [said.WORTH, said.AVOIDED, *(f"{name}: {why}." for name, why in reasons.items())]
+    notes = [said.WORTH, said.AT_ONCE, said.AVOIDED, *(f"{name}: {why}." for name, why in reasons.items())]
     return table("At thresholds", columns, rows, notes, first="Act from", empty=False)
 
 
@@ -80,6 +81,7 @@ def _costs(a: Assessment) -> Table | None:
     )
     notes = [f"{name.name}: {said.regret(one)}" for (name, *_), one in zip(rows, users, strict=True)]  # type: ignore[union-attr]
     notes += ["Cost per case; without: acting in all cases or in none, which is better. Perfect knowledge costs 0."]
+    notes += [said.BEYOND]
     return table("Costs", columns, rows, notes, first="False alarm : miss", empty=False)
 
 
@@ -88,18 +90,21 @@ def _prior(a: Assessment) -> Table | None:
     prior = a.decisions.prior
     if prior is None:
         return None
-    rows: list[tuple[Cell, ...]] = []
-    named: list[tuple[str, Reading, Reading]] = [
-        ("Log loss", prior.as_is.log_loss, prior.updated.log_loss),
-        ("Brier score (0–2)", prior.as_is.brier, prior.updated.brier),
+    as_is, updated = prior.as_is, prior.updated
+    named: list[tuple[str, Reading, Reading, Cell]] = [
+        ("Log loss", as_is.log_loss, updated.log_loss, ""),
+        ("Brier score (0–2)", as_is.brier, updated.brier, ""),
     ]
-    for c, reading in prior.as_is.net_benefit.items():
-        named.append((f"Net benefit at {said.threshold(float(c))}", reading, prior.updated.net_benefit[c]))
-    for name, *sides in named:
-        rows.append((Label(name), *(cell for side in sides for cell in (Value(side), Interval(side)))))
+    for c, reading in as_is.net_benefit.items():
+        everywhere = float(treat_all(list(prior.frequencies.values())[-1], float(c)))
+        name = f"Net benefit at {said.threshold(float(c))}"
+        named.append((name, reading, updated.net_benefit[c], Value(everywhere, digits=3)))
+    rows: list[tuple[Cell, ...]] = []
+    for name, *sides, all_cases in named:
+        rows.append((Label(name), *(cell for side in sides for cell in (Value(side), Interval(side))), all_cases))
     level = (words.level(a.level), 2)
-    notes = [said.prior(prior), said.AS_IS]
-    return table("At other frequencies", ("as they are", level, "updated", level), rows, notes, first="")
+    columns = ("as they are", level, "updated", level, "act in all")
+    return table("At other frequencies", columns, rows, [said.prior(prior), said.AS_IS], first="", empty=False)
 
 
 def clinical(a: Assessment) -> Table | None:

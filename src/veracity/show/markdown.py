@@ -28,7 +28,7 @@ def _lines(blocks: Sequence[Block], level: int) -> Iterator[str]:
             title = f"**{safe(block.opening)}** " if block.title else ""
             yield f"{'>' if block.lead else '-'} {block.mark} {title}{emphasised(block.text)}"
             yield from ([">"] if block.lead else [])
-            yield from (["", f"      {clean(block.command)}", ""] if block.command else [])
+            yield from (["", *(f"      {clean(line)}" for line in block.proposed), ""] if block.proposed else [])
         elif isinstance(block, FindingBlock):
             yield f"- {block.finding.severity}: {safe(finding(block.finding))}"
         elif isinstance(block, Table):
@@ -49,7 +49,7 @@ def _table(table: Table) -> Iterator[str]:
     for row in table.rows:
         yield _row([_cell(cell) for cell in row])
     yield ""
-    yield from (f"{emphasised(note)}  " for note in table.notes)
+    yield from (f"{emphasised(note)}  " for note in table.below)
 
 
 def _row(cells: list[str]) -> str:

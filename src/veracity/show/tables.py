@@ -25,7 +25,16 @@ GLOSSES = {
 
 def summary(t: TableAssessment) -> list[Block]:
     """Return the table, its conclusions, clinical measures, then those of HB17."""
-    parts = [_categories(t), _thresholds(t), _prevalence(t), _hb17(t), _scores(t), _association(t), _strata(t)]
+    parts = [
+        _costs(t),
+        _categories(t),
+        _thresholds(t),
+        _prevalence(t),
+        _hb17(t),
+        _scores(t),
+        _association(t),
+        _strata(t),
+    ]
     clinical = _clinical(t)
     return [
         Heading("Prediction table", "shares of cases" if t.n is None else count(t.n, "case")),
@@ -62,6 +71,7 @@ def _sentences(t: TableAssessment) -> list[Sentence]:
     heads = [(NOTICE, "Which way round?") if isinstance(f, Orientation) else (BAD, "") for f in grave]
     sentences = [Sentence(*head, words.finding(f), lead=True) for head, f in zip(heads, grave, strict=True)]
     sentences.append(Sentence(*tables.informative(t), lead=not grave))
+    sentences += [Sentence(*tables.costs(t, paid)) for paid in t.costs[:: 1 + len(t.prevalences)]]
     missed = tables.miscalibration(t)
     return sentences if missed is None else [*sentences, Sentence(*missed)]
 
@@ -175,6 +185,22 @@ def _prevalence(t: TableAssessment) -> Table | None:
             "which chance lifts."
         )
     return table("At other prevalences", columns, lines, notes, first="At a prevalence of")
+
+
+def _costs(t: TableAssessment) -> Table | None:
+    """Return what each decision-maker pays per case, here and at other prevalences."""
+    lines: list[tuple[Cell, ...]] = []
+    for paid in t.costs:
+        share = words.decisions.threshold(paid.prevalence)
+        name = f"{words.in_full(paid.false_alarm)} : {words.in_full(paid.miss)}, {share}"
+        costs = map(Value, (paid.cost, paid.always, paid.never))
+        lines.append((Label(name), tables.acting(t, paid), *costs, Value(paid.saved), Interval(paid.saved)))
+    if not lines:
+        return None
+    columns = ("decision", "by the forecast", "acting in all", "in none", "saved", (words.level(t.level), 1))
+    notes = ["Cost of errors per case, 0 with perfect knowledge; saved beside the better of acting in all and in none."]
+    first = "False alarm : miss, prevalence"
+    return table("Costs", columns, lines, [*notes, words.decisions.BEYOND], first=first)
 
 
 def _hb17(t: TableAssessment) -> Table:

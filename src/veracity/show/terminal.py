@@ -135,10 +135,9 @@ def _sentence(console: Console, block: Sentence, column: int, width: int, marks:
     console.print(head.append_text(lines[0]), soft_wrap=True)
     for line in lines[1:]:
         console.print(_text(indent).append_text(line), soft_wrap=True)
-    if block.command:  # on one line, so that it can be copied
-        command = clean(block.command)
+    for proposed in map(clean, block.proposed):  # never wrapped, so that they can be copied
         console.print(
-            _text((indent if len(indent) + len(command) <= width else "  ") + command, "cyan"), soft_wrap=True
+            _text((indent if len(indent) + len(proposed) <= width else "  ") + proposed, "cyan"), soft_wrap=True
         )
 
 
@@ -193,7 +192,7 @@ def _table(console: Console, table: Table, width: int) -> None:
     for row in cells:
         grid.add_row(*(_text(row[i]) for i in kept))
     console.print(grid)
-    for note in table.notes:
+    for note in (*table.notes, *(table.columns[i].gloss for i in kept if table.columns[i].gloss)):
         _wrapped(console, note, width, "  ")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from veracity.options import Option, OptionError, canonical
@@ -30,7 +30,7 @@ def take_thresholds(option: Option, value: Any) -> tuple[float, ...]:
     """Return probabilities to act from, rising, from numbers or a comma list."""
     thresholds = []
     for item in _items(value):
-        x = _number(option, item, "0.1,0.2")
+        x = _share(option, item, "0.1,0.2")
         if not 0.0 < x < 1.0:
             percent = f"{x / 100.0:g} for {x:g} %" if 1.0 <= x < 100.0 else "such as 0.1,0.2"
             raise OptionError(option.name, f"{x:g} is outside (0, 1)\n  give probabilities: {percent}")
@@ -72,7 +72,7 @@ def take_prior(option: Option, value: Any) -> tuple[str, ...]:
     """Return the frequency of each named class as "label=share"."""
     if value is None or (not isinstance(value, str) and not len(value)):
         return ()
-    named = _named(option, value, f"{EVENT}=0.05")
+    named = _named(option, value, f"{EVENT}=0.05", _share)
     for name, share in named.items():
         if not 0.0 < share < 1.0:
             percent = f"{name}={share / 100.0:g} is {share:g} %" if 1.0 <= share < 100.0 else f"such as {EVENT}=0.05"
@@ -132,10 +132,19 @@ def _number(option: Option, value: Any, example: str) -> float:
         raise OptionError(option.name, f"{str(value).strip()!r:.40} is not a number\n  write {example}") from None
 
 
-def _named(option: Option, value: Any, example: str) -> dict[str, float]:
+def _share(option: Option, value: Any, example: str) -> float:
+    """Return a number, or the share that a percentage such as 10% is."""
+    if isinstance(value, str) and value.strip().endswith("%"):
+        return _number(option, value.strip().removesuffix("%"), example) / 100.0
+    return _number(option, value, example)
+
+
+def _named(
+    option: Option, value: Any, example: str, number: Callable[[Option, Any, str], float] = _number
+) -> dict[str, float]:
     """Return numbers by name, from a mapping or from NAME=NUMBER,…"""
     if isinstance(value, Mapping):
-        return {canonical(name): _number(option, x, example) for name, x in value.items()}
+        return {canonical(name): number(option, x, example) for name, x in value.items()}
     numbers: dict[str, float] = {}
     for item in _items(value):
         name, equals, x = str(item).rpartition("=")
@@ -143,5 +152,5 @@ def _named(option: Option, value: Any, example: str) -> dict[str, float]:
             raise OptionError(option.name, f"{str(item).strip()!r:.40} is not NAME=NUMBER\n  write {example}")
         if canonical(name) in numbers:
             raise OptionError(option.name, f"{canonical(name)} is given twice\n  write {example}")
-        numbers[canonical(name)] = _number(option, x, example)
+        numbers[canonical(name)] = number(option, x, example)
     return numbers

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veracity.formulas import tables as formula
-from veracity.formulas.intervals import clopper_pearson, difference_limits, ratio_limits, wilson
+from veracity.formulas.intervals import clopper_pearson, difference_limits, quantile, ratio_limits, wilson
 from veracity.formulas.rules import ScoringRule, rule
 from veracity.records import findings_of_results as of_results
 from veracity.records.findings import Finding
+from veracity.records.reading import Reading
 from veracity.results.document import plain
 from veracity.results.presented import Presented
+from veracity.state.deciding import Costs
 from veracity.types import Array
 from veracity.words import tables as words
 
@@ -61,6 +63,7 @@ class TableAssessment(Presented):
     train: PredictionTable | None = None
     level: float = 0.95
     prevalences: tuple[float, ...] = ()
+    errors: tuple[Costs, ...] = ()  # what they cost each decision-maker
     strata: Mapping[str, PredictionTable | str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     other_reading: str = ""
@@ -81,8 +84,8 @@ class TableAssessment(Presented):
             counts = counts * (self.cases / counts.sum())
         if not 0.0 < self.level < 1.0:
             raise ValueError(f"level: {self.level!r} is outside (0, 1); 0.95 is usual")
-        if self.prevalences:
-            check.two_outcomes("prevalence", columns)
+        for name in ("prevalence",) * bool(self.prevalences) + ("costs",) * bool(self.errors):
+            check.two_outcomes(name, columns)
         counts.flags.writeable = False
         forecasts = None if self.forecasts is None else check.forecasts(self.forecasts, rows, columns)
         prevalences = tuple(check.rate("prevalence", p) for p in self.prevalences)
@@ -201,6 +204,29 @@ class TableAssessment(Presented):
             correlation = max(-float(each.sum() / math.sqrt(variance.prod())), -1.0)
             psep = records.Limits(newcombe=difference_limits([d[-1, -1], *worst], [d[0, -1], *best], correlation))
         return replace(there, limits=limits, psep_limits=psep)
+
+    @cached_property
+    def costs(self) -> tuple[records.TableCosts, ...]:
+        """What each decision-maker pays per case, here and at the prevalences that were asked for."""
+        return tuple(self._paid(errors, p) for errors in self.errors for p in (None, *self.prevalences))
+
+    def _paid(self, errors: Costs, prevalence: float | None) -> records.TableCosts:
+        prior = self.prior if prevalence is None else np.array([1.0 - prevalence, prevalence])
+        given = formula.likelihoods(self.counts)
+        acts = formula.posterior(given, prior)[:, 1] >= errors.threshold
+        mistakes = np.where(acts[:, None], [errors.false_alarm, 0.0], [0.0, errors.miss])
+        cost, (always, never) = float(prior @ (given * mistakes).sum(0)), prior * errors
+        spared = ([errors.false_alarm, 0.0] if always <= never else [0.0, errors.miss]) - mistakes
+        each = (given * spared).sum(0)  # saved per case of each outcome
+        saved, reach = float(prior @ each), math.nan
+        if self.n is not None:
+            within = prior**2 / self.prior @ ((given * spared**2).sum(0) - each**2)
+            between = prior @ each**2 - saved**2 if prevalence is None else 0.0  # the prevalence is not known either
+            reach = quantile(self.level) * math.sqrt(max(float(within + between), 0.0) / self.n)
+        ends = (None, None) if self.n is None else (saved - reach, saved + reach)
+        saving, acting = Reading(saved, *ends), tuple(acts.tolist())
+        at = errors.threshold, float(prior[1])
+        return records.TableCosts(*errors, *at, acting, cost, float(always), float(never), saving)
 
     # -- terms of a score -------------------------------------------------------------------------------------------
 

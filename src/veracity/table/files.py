@@ -254,16 +254,34 @@ def _tidy_form(source: Source, asked: FileOptions) -> PredictionTable | None:
     rows = asked.rows if stated is None else tuple(stated)
     if rows is not None and asked.partial:
         rows = tuple(row for row in rows if row in forecast)
+    counted = None if cases is not None else _counted(source, [category, outcome, asked.group])
+    cases = cases or counted
     n = None if cases is None else source.numbers(cases)
     unit = {"unit": "weights", "cases": asked.n} if asked.shares or asked.weight else {}
     table = PredictionTable.from_tidy(forecast, happened, n, rows=rows, columns=asked.columns, **asked.options, **unit)
     note = source.roles(forecast=category, outcome=outcome, cases=cases, group=asked.group)
+    if counted is not None:
+        note += f" `{counted}` counts the cases, as no forecast and outcome occur together twice."
     table = replace(table, notes=(note if n is not None else f"{note} Each line is one case.", *table.notes))
     if stated is not None and table.binary:
         table = replace(table, forecasts=np.array(list(stated.values())))
     if asked.group is None:
         return table
     return replace(table, strata=dict(_strata(table, source.letters(asked.group), forecast, happened, n)))
+
+
+def _counted(source: Source, roles: Sequence[str | None]) -> str | None:
+    """Return the only further column of whole numbers where each forecast has each outcome at most once."""
+    taken = [column for column in roles if column is not None]
+    lines = list(zip(*(source.letters(column) for column in taken), strict=True))
+    if len(set(lines)) < len(lines):
+        return None
+    rest = [c for c in source.table.columns if c not in taken and key_of(c) not in meaning.IDS]
+    whole = [c for c in rest if all(x is not None and x >= 0.0 and x.is_integer() for x in source.parsed(c))]
+    if len(whole) > 1:
+        choices = "   or   ".join(f'--count "{column}"' if " " in column else f"--count {column}" for column in whole)
+        raise ValueError(f"each forecast has each outcome once: which column counts the cases?\n  choose:  {choices}")
+    return next(iter(whole), None)
 
 
 def _strata(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.inputs.events import EVENT_WORDS
+from veracity.inputs.events import EVENT_WORDS, NEGATIONS
 from veracity.words import in_full, natural
 
 NO_EVENT = {
@@ -28,10 +28,13 @@ def event_last(names: Sequence[str]) -> list[str] | None:
 
     >>> event_last(["Yes", "No"])
     ['No', 'Yes']
+    >>> event_last(["spray", "no spray"])
+    ['no spray', 'spray']
     """
     plain = [name.strip().lower().removesuffix(".0") for name in names]
     for first, last in ((0, 1), (1, 0)):
-        if len(plain) == 2 and plain[first] in NO_EVENT and plain[last] in EVENT:
+        negated = len(plain) == 2 and plain[first] in [negation + plain[last] for negation in NEGATIONS]
+        if negated or (len(plain) == 2 and plain[first] in NO_EVENT and plain[last] in EVENT):
             return [names[first], names[last]]
     return None
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from veracity.records.reading import Reading
 from veracity.records.sections import Numbers, Section
 
 Rows = list[dict[str, Any]]  # the data of a picture: one dict per mark
@@ -102,6 +103,27 @@ class AtPrevalence(Section):
     mutual_information: float
     limits: tuple[Limits | None, ...] | None = None
     psep_limits: Limits | None = None
+
+
+@dataclass(frozen=True)
+class TableCosts(Section):
+    """What a decision-maker pays per case who acts after the forecasts whose probability of the event is high enough.
+
+    prevalence     of the event: observed, or asked for
+    acts           whether acting pays, for each forecast
+    always, never  cost of acting in all cases, and in none
+    saved          the lower of these two less `cost`, for this way to act; positive: the forecasts are worth it
+    """
+
+    false_alarm: float
+    miss: float
+    threshold: float
+    prevalence: float
+    acts: tuple[bool, ...]
+    cost: float
+    always: float
+    never: float
+    saved: Reading
 
 
 @dataclass(frozen=True)

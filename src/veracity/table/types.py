@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from veracity.formulas import domain
 from veracity.formulas import tables as formula
 from veracity.results.document import parse
+from veracity.state.deciding import Costs
 from veracity.types import Array
 from veracity.words import in_full
 
@@ -30,6 +31,7 @@ class PredictionTable(TableAssessment):
                observed frequency, so that REL is zero by construction
     cases      the number of cases behind weights; None: unknown, and no tests or intervals
     train      the table whose observed frequencies are the forecasts
+    errors     what a false alarm and a miss cost, each a `Costs`: `costs` says when to act, and what it saves
     strata     the tables that were added up; a string says why one could not be used
     other_reading  what gives the table turned round, where its order was assumed and nobody named it
 
@@ -245,7 +247,8 @@ class PredictionTable(TableAssessment):
             strata = {name: s if isinstance(s, str) else cls._rebuilt(s) for name, s in document["strata"].items()}
             train = None if document["train"] is None else cls._rebuilt(document["train"])
             prevalences = tuple(entry["prevalence"] for entry in document["prevalence"])
-            return replace(cls._rebuilt(document), train=train, strata=strata, prevalences=prevalences)
+            errors = tuple(dict.fromkeys(Costs(one["false_alarm"], one["miss"]) for one in document["costs"]))
+            return replace(cls._rebuilt(document), train=train, strata=strata, prevalences=prevalences, errors=errors)
         except (LookupError, TypeError, AttributeError, ArithmeticError) as problem:
             reason = f"{type(problem).__name__} {problem}"
             raise ValueError(f"text: a table that is damaged ({reason}); give what to_json() returned") from None

@@ -232,7 +232,7 @@ def group_verdicts(group: Group) -> str:
     short = sum(part.verdict == NOT_JUDGED for part in group.levels.values())
     several = f"{len(group.levels) - short:,} of the {len(group.levels):,}" if short else f"the {len(group.levels):,}"
     judged = f"Each of {several} groups is judged at {group.alpha:.2g} because there are several"
-    note = f"p: of the calibration tests of a group. {judged}; alone, it would be at {SIGNIFICANT}."
+    note = f"p: of the calibration tests of a group by itself. {judged}; alone, it would be at {SIGNIFICANT}."
     others = "The others, which are smaller, have scores and shares only: level_of(column, group) in Python judges one."
     return f"{note} {others}" if short else note
 

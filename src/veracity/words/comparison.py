@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from veracity.records.comparison import ComparisonRecord, PairDifference
 from veracity.records.reading import Reading
 
-from .labels import BAD, GOOD, NOTICE, RULES, Said
+from .labels import ACTION, BAD, GOOD, NOTICE, RULES, Said
 from .numbers import count, decimals, interval, number
 from .text import listing
 
@@ -149,6 +149,27 @@ def infinite(record: ComparisonRecord, rows: Mapping[str, Sequence[int]], counts
     by = "" if not tiers else "all tie" if len(tiers) == 1 else " > ".join(", ".join(tier) for tier in tiers)
     text = f"Outcomes were ruled out: {listing(parts)}{more}, so {one} not tested."
     return Said(BAD, "Infinite loss", f"{text} The ranking is by Brier score: {by}." if by else text)
+
+
+def ahead_recalibrated(record: ComparisonRecord, correctable: Iterable[str], level: float) -> PairDifference | None:
+    """Return what the anchor loses after recalibration beyond the best of those that would then be clearly ahead of it.
+
+    Only models that a correction is advised for, and that are not said to be better as they are.
+    """
+    name = anchor(record)
+    ahead = []
+    for other in correctable:
+        now, then = difference(record, other, name), among(record.components.get("RL", ()), name, other)
+        better_now = now is not None and now.value < 0.0 and claimed(record, other, name, level)
+        if then is not None and then.value > 0.0 and (then.p_adjusted or 0.0) < 1.0 - level and not better_now:
+            ahead += [then] if then.p_adjusted is not None else []
+    return max(ahead, key=lambda d: d.value, default=None)
+
+
+def recalibrated(ahead: PairDifference, fix: Said | None) -> Said:
+    """Return which model would be ahead of the anchor once both are recalibrated, with the command of its fix."""
+    text = f"{ahead.b} would be ahead of {ahead.a} by {amount(ahead)} in log loss: it knows more, and states it badly."
+    return Said(ACTION, "Once recalibrated", text, *(fix[3:] if fix is not None else ()))
 
 
 def deciding(record: ComparisonRecord, level: float) -> Said | None:

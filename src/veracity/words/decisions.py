@@ -12,7 +12,12 @@ from .text import listing
 
 RULE = "Net benefit acts where the probability is at least the threshold; the Murphy curve where it is above it."
 WORTH = "Net benefit: true positives per case, less false ones at the odds of the threshold."
-AVOIDED = "Avoided: cases spared an intervention in 100, no event more missed than by acting in all cases."
+AVOIDED = (
+    "Avoided: interventions spared in 100 cases beside acting in all, less (1 − c)/c of them for each event missed, c "
+    "the threshold."
+)
+AT_ONCE = "Worth acting on: by a band for all thresholds at once, which is wider than each of these intervals."
+BEYOND = "A miss costs the loss beyond the cost of acting: where acting for 60 prevents a loss of 250, it costs 190."
 MODEST = "A band for all thresholds at once is wide: small differences need many cases."
 BAND = (
     "The band holds for the whole curve at once where frequencies rise with the forecast; it is conservative "

@@ -17,6 +17,8 @@ IN_TABLE = 0.05  # p below which a table says it
 MOST_COLUMNS = 5  # of groups that share the 1 %: 999 draws give no p below .001, and two are tested
 NAMED_GROUPS = 2
 ON_AVERAGE = "Calibrated on average"
+SHRUNK = "Shrunk: log loss drawn towards the mean of all groups, as small groups vary by chance."
+OFF_BY = "Off by: log-odds beside the calibration of all cases, drawn towards 0 as chance explains it."
 CHANGES, DIFFERS = "Changes over time", "Differs by group"
 
 

@@ -6,12 +6,14 @@ import math
 from typing import TYPE_CHECKING
 
 from .assessment import SIGNIFICANT
-from .labels import BAD, GOOD, NOTICE, Said
-from .numbers import number, p_equals, percent
-from .text import event_name
+from .decisions import threshold
+from .labels import ACTION, BAD, GOOD, NOTICE, Said
+from .numbers import ends, in_full, interval, number, p_equals, percent
+from .text import event_name, listing
 
 if TYPE_CHECKING:
     from veracity.table.assessment import TableAssessment
+    from veracity.table.records import TableCosts
 
 MEASURED = "Miscalibration (REL) is measured: "
 NO_NUMBER = "the table holds shares and the number of cases is not known"
@@ -64,6 +66,26 @@ def informative(table: TableAssessment) -> Said:
     if p is not None and p >= SIGNIFICANT:
         return Said(NOTICE, "Not clearly informative", text)
     return Said(GOOD if shares[-1] > shares[0] else NOTICE, "Informative", text)
+
+
+def costs(table: TableAssessment, paid: TableCosts) -> Said:
+    """Return after which forecasts acting pays with these costs, and what that saves."""
+    text = f"False alarm {in_full(paid.false_alarm)}, miss {in_full(paid.miss)}: act from {threshold(paid.threshold)}, "
+    text += f"so {acting(table, paid)}. {number(paid.cost)} per case, {number(min(paid.always, paid.never))} acting in "
+    text += "all cases" if paid.always <= paid.never else "none"
+    limits = ends(paid.saved)
+    if limits is None:
+        return Said(NOTICE, "Costs", f"{text}.")
+    if limits[0] > 0.0:
+        return Said(ACTION, "Costs", f"{text}: saves {number(paid.saved)} ({interval(paid.saved)}).")
+    return Said(NOTICE, "Costs", f"{text}; chance may explain the difference ({interval(paid.saved)}).")
+
+
+def acting(table: TableAssessment, paid: TableCosts) -> str:
+    """Return after which forecasts acting pays."""
+    if len(set(paid.acts)) == 1:
+        return "act after every forecast" if paid.acts[0] else "never act"
+    return f"act after {listing([f'“{row}”' for row, act in zip(table.rows, paid.acts, strict=True) if act])}"
 
 
 def miscalibration(table: TableAssessment) -> Said | None:
