@@ -1,13 +1,13 @@
 """Calibration loss of forecasts whose truth is known: bias of the cross-fitted pool, intervals, demo models, time.
 
-python -m bench.recalibration [bias|demo|time|coverage …] [--draws N] [--first S]
+python -m bench.recalibration [bias|r|demo|time|coverage …] [--draws N] [--first S]
 """
 
 from __future__ import annotations
 
 import csv
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from bench import row
 from bench._draws import options
+from bench.measured import SOURCES as OF_MEANS
 from veracity.calibrators import adjust
 from veracity.estimate.calibration.remedies import remedies
 from veracity.estimate.loss.decomposition import decomposition
@@ -30,6 +31,7 @@ Array = NDArray[Any]
 Source = Callable[[int, np.random.Generator], tuple[Array, Array]]
 
 DEMO = Path(__file__).resolve().parents[1] / "demo"
+SHIFTS = ("two classes, calibrated", "two classes, level", "three classes, shifted frequencies")
 RULES = ("log", "brier", 0.5)
 MANY = 200_000  # draws that the true values are computed from
 BIAS, HOLDS = 0.015, 0.93  # to reach: bias in nats at n = 5,000, share of draws whose lower end is true
@@ -144,6 +146,30 @@ def bias(name: str, draws: Iterable[int], n: int = 5000, rule: str = "log", seed
     }
 
 
+def at_other_r(source: Source, n: int, draws: Iterable[int]) -> Iterator[str]:
+    """Yield for each r CL and AL as shown beside their truth, and what CL would be if AL at that r could raise it."""
+    s, c = source(MANY, np.random.default_rng(99))
+    shown: dict[float, list[tuple[float, float, float]]] = {r: [] for r in (1.0, 0.5, -0.5)}
+    for draw in draws:
+        rng = np.random.default_rng([draw, n])
+        p, q = source(n, rng)
+        f = forecasts(p, drawn(q, rng))
+        fitted = recalibration(f)
+        for r, found in shown.items():
+            one = losses(f, r, fitted)
+            found.append((float(one.CL), max(float(one.CL), float(one.raw["AL"])), float(one.AL)))
+    for r, found in shown.items():
+        rule, adjusted = rule_of(r), adjust(s, c.mean(axis=0), r)(s)
+        truth = float(np.mean(rule.divergence(s, c)))
+        truths = np.array([truth, truth, truth - float(np.mean(rule.divergence(adjusted, c)))])
+        error = np.array(found) - truths
+        bias, root = error.mean(axis=0), np.sqrt((error**2).mean(axis=0))
+        yield (
+            f"{r:g} | {len(found)} | {truths[0]:.4f} | {bias[0]:+.4f} | {root[0]:.4f} | {root[1]:.4f} | "
+            f"{truths[2]:.4f} | {bias[2]:+.4f} | {root[2]:.4f}"
+        )
+
+
 def covered(reading: Reading, truth: float) -> bool:
     """Whether an interval, open where an end is missing, holds the truth."""
     low = -np.inf if reading.low is None else reading.low
@@ -227,13 +253,19 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 def main() -> None:
-    draws, parts = options(__doc__, 100, ("bias", "demo", "time", "coverage"))
+    draws, parts = options(__doc__, 100, ("bias", "r", "demo", "time", "coverage"))
     if "bias" in parts:
         print("| source | truth | bias | rmse | lower end true |\n|---|---|---|---|---|")
         for name in SOURCES:
             found = bias(name, draws)
             numbers = f"{found['truth']:.3f} | {found['bias']:+.4f} | {found['rmse']:.4f} | {found['holds']:.2f}"
             print(f"| {name} | {numbers} |", flush=True)
+    if "r" in parts:
+        print("| source | n | r | draws | CL | bias | RMSE | RMSE of max(CL, AL) | AL | bias | RMSE |")
+        print("|" + "---|" * 11)
+        for name, n in product(SHIFTS, (300, 1000)):
+            for line in at_other_r(OF_MEANS[name], n, draws):
+                print(f"| {name} | {n:,} | {line} |", flush=True)
     for name in ("naive_bayes", "random_forest", "logistic_regression") if "demo" in parts else ():
         pool, value, error, best = demo(name)
         print(f"{name}: {value:.3f} ± {error:.3f} ({best}); pool of {', '.join(pool.members)}", flush=True)
