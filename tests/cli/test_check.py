@@ -61,6 +61,26 @@ def test_requirements_are_met_as_compared(text: str, wanted: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("verdict", "asked", "wanted"),
+    [
+        ("over-confident and biased", "over-confident", False),
+        ("over-confident and biased", "biased", False),
+        ("over-confident and biased", "under-confident", True),
+        ("over-confident", "miscalibrated", False),
+        ("miscalibrated", "miscalibrated", False),
+        ("slightly over-confident", "miscalibrated", True),
+        ("no miscalibration found", "miscalibrated", True),
+        ("too few cases", "miscalibrated", False),  # cannot tell
+        ("not measurable", "over-confident", False),
+    ],
+)
+def test_a_fault_that_may_not_be_is_refused_by_every_verdict_that_names_it(
+    verdict: str, asked: str, wanted: bool
+) -> None:
+    assert met(f"verdict!={asked}", {**DOCUMENT, "verdict": verdict}) == [wanted]
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("accuracy>=0.5", "did you mean `scores.accuracy`"),

@@ -402,7 +402,9 @@ def test_groups_are_a_note_beside_a_fault_of_all_cases(filled: Callable[..., Any
         s.title for s in show.first_screen(result) if isinstance(s, Sentence) and s.lead
     ]
     text = "Calibration is not the same in site = west (too extreme beside all cases together)."
-    assert ("Differs by group", text) in [(s.title, s.text) for s in found]
+    (note,) = (s for s in found if s.title == "Differs by group")
+    assert note.text.startswith(text)
+    assert note.proposed == ["rows = site == 'west'", "k = vc.calibrate(y_true[rows], y_proba[rows])"]
 
 
 def test_models_are_ranked_by_log_loss_with_the_worst_ones_named(filled: Callable[..., Any]) -> None:
@@ -487,7 +489,9 @@ def test_a_sentence_without_title_goes_on_with_the_one_before(filled: Callable[.
     detail = replace(result.verdict_detail, state="found", curvature=curved, shape=ShapeTest(0.5))
     lead = [b for b in show.first_screen(replace(result, verdict_detail=detail)) if isinstance(b, Sentence) and b.lead]
     assert lead[0].title == "Over-confident"
-    assert lead[-1].text.endswith("Besides, its probabilities are too low at both ends of the scale.")
+    assert lead[-1].text.endswith(
+        "Corrected in level and slope, its probabilities would still be too low at both ends of the scale."
+    )
 
 
 def test_without_libraries_for_screens_results_still_print(

@@ -107,7 +107,7 @@ def _rest(a: Assessment) -> list[Sentence]:
     beside = () if _unstable(a) else words.stability.notes(a.drift, a.windows, a.groups)
     notes = [*beside, words.biggest_miss(a.surprises, detail.zero_rows)]
     notes += words.notes(a.findings, detail)
-    known = [line for line in notes if line is not None]
+    known = [_on_this_input(a, line) for line in notes if line is not None]
     more = words.Said(NOTICE, "Note", f"{count(len(known) - MOST_NOTES, 'more note')}: see the findings below.")
     rest = [
         None if useful is not None and useful.mark == BAD else useful,
@@ -126,9 +126,14 @@ def _unstable(a: Assessment) -> bool:
 
 
 def fix(a: Assessment) -> words.Said | None:
-    """Return what to do, with a command that runs on the same files, or the lines of Python for data in memory."""
+    """Return what to do."""
     sentence = words.fix(a.advice, a.verdict_detail, changes=_unstable(a), baseline=a.baseline.log_loss)
-    if sentence is None or a.provenance is None or not sentence.command:
+    return None if sentence is None else _on_this_input(a, sentence)
+
+
+def _on_this_input(a: Assessment, sentence: words.Said) -> words.Said:
+    """Return a sentence with a command that runs on the same files, or the lines of Python for data in memory."""
+    if a.provenance is None or not sentence.command:
         return sentence
     if a.provenance.given is None and sentence.python:
         return sentence._replace(command="")

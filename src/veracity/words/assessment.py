@@ -132,7 +132,8 @@ def fix(
         text = "Corrected, it would be no better than always predicting the class frequencies: predict those."
         return Said(ACTION, "Use the base rate", text, *ready)
     if advised.advice == "floor":
-        text = "No outcome should be ruled out: a minimum probability makes the log loss finite, and does no more."
+        text = "No outcome should be ruled out: a minimum probability makes the log loss finite, and does no more: "
+        text += "assess what it gives to see what else helps."
         loss = verdict.floored_loss
         if baseline is not None and loss is not None and baseline <= loss < math.inf:
             always = "always predicting the class frequencies"

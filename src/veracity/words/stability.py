@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 from veracity.records.sections import Level
@@ -50,8 +51,24 @@ def notes(
     if drift is not None and drifting(drift):
         lines.append(Said(NOTICE, CHANGES, f"Calibration is not the same over time{_bracketed(when(drift, windows))}."))
     for column, group in differing(groups).items():
-        lines.append(Said(NOTICE, DIFFERS, f"Calibration is not the same in {where(column, group)}."))
+        own = _fit_of_group(column, group)
+        text = f"Calibration is not the same in {where(column, group)}."
+        text += " One map for all cases leaves that; for these alone:" if own else ""
+        lines.append(Said(NOTICE, DIFFERS, text, *own))
     return tuple(lines)
+
+
+def _fit_of_group(column: str, group: Group) -> tuple[str, ...]:
+    """Return what fits a map of the one group that is off, as a command and in Python; nothing where several are."""
+    names = group.calibration.names if group.calibration is not None else ()
+    if len(names) != 1:
+        return ()
+    chosen = shlex.quote(f"{column}={names[0]}")
+    rows = f"rows = {column if column.isidentifier() else 'group'} == {names[0]!r}"
+    return (
+        f"veracity calibrate fit FILE --where {chosen} --map advised -o map.json",
+        f"{rows}\nk = vc.calibrate(y_true[rows], y_proba[rows])",
+    )
 
 
 def _bracketed(text: str) -> str:

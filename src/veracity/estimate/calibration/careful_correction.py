@@ -2,7 +2,8 @@
 
 A map θ̂ fitted in the same cases has likelihood ratio LR = 2[ℓ(θ̂) − ℓ(0)] on df parameters. A step s·θ̂ gains on new
 cases (2s(LR − df) − s²LR)/2n in expectation, so a full step hurts as soon as the true effect is below half of the
-fitted one; s = max(0, 1 − df/LR − 1.5/√LR) is safe much earlier.
+fitted one; s = max(0, 1 − df/LR − 1.5/√LR) is safe much earlier. From √LR = 5 on, which chance does not make, the last
+term is multiplied by 25/LR.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ BETA_FROM, BETTER = 1000, 6.63  # cases, and likelihood ratio beyond Platt's (1 
 PER_NUMBER = 3.0  # likelihood ratio that each number of a map of more classes must add
 LEAST_SLOPE = -0.99  # of a temperature: beyond, it would turn forecasts round
 CAUTION = 1.5  # standard errors of √LR by which the step is shortened
+CERTAIN = 25.0  # likelihood ratio from which on less caution will do
 POSSIBLE, CLEAR = 0.05, 0.01  # p-values of verdict and correction below which it is a possible fix, and a fix
 
 
@@ -69,10 +71,13 @@ class Correction:
 
 def strength(ratio: float, df: int) -> float:
     """
-    >>> strength(100.0, 2), strength(3.0, 2)
-    (0.83, 0.0)
+    >>> round(strength(25.0, 2), 6), round(strength(100.0, 2), 6), strength(3.0, 2)
+    (0.62, 0.9425, 0.0)
     """
-    return max(0.0, 1.0 - df / ratio - CAUTION / math.sqrt(ratio)) if ratio > 0.0 else 0.0
+    if ratio <= 0.0:
+        return 0.0
+    caution = CAUTION / math.sqrt(ratio) * min(1.0, CERTAIN / ratio)
+    return max(0.0, 1.0 - df / ratio - caution)
 
 
 def stepped(slope: float, s: float) -> float:

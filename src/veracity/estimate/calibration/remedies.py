@@ -19,7 +19,7 @@ ADJUST = "veracity adjust FILE --to sample -o OUT"
 
 
 def remedies(validation: Recalibration | None, *, level: float = 0.95) -> tuple[Remedy, ...]:
-    """Return the recalibrations of one cross-validation, the largest gain in log loss first."""
+    """Return the recalibrations of one cross-validation, the largest gain in log loss first, then in Brier score."""
     if validation is None:
         return ()
     rows = validation.rows
@@ -44,13 +44,13 @@ def remedies(validation: Recalibration | None, *, level: float = 0.95) -> tuple[
                 folds=len(validation.fitted),
             )
         )
-    return tuple(sorted(entries, key=lambda entry: (_order(entry.log.gain), entry.map)))
+    return tuple(sorted(entries, key=lambda one: (_order(one.log.gain), _order(one.brier.gain), one.map)))
 
 
 def best_map(
     forecasts: Forecasts, *, clusters: Array | None = None, time: Array | None = None
 ) -> calibrators.Fitted | None:
-    """Return the map with the largest cross-validated gain in log loss, fitted on all rows; None when none gains."""
+    """Return the first of the remedies, fitted on all rows; None when none gains."""
     best = next(iter(remedies(recalibration(forecasts, clusters=clusters, time=time))), None)
     if best is None or best.log.gain is None or not best.log.gain > 0.0:
         return None

@@ -62,10 +62,13 @@ class ClassDecisions:
 
 
 def decisions(tally: Tally, recalibration: Recalibration | None) -> Decisions:
-    """Return the decisions about the event of two classes; of more, about the picks, and the class that is named."""
+    """Return the decisions about the event of two classes, which may be that the pick is right; of more, about the
+    picks, and the class that is named.
+    """
     plan, deciding = tally.plan, ClassDecisions(tally)
-    if tally.k == 2 and not tally.picks_only:
-        summary = replace(deciding.curves(1), clinical=clinical(tally, recalibration))
+    if tally.k == 2:
+        summary = deciding.curves(1)
+        summary = summary if tally.picks_only else replace(summary, clinical=clinical(tally, recalibration))
     elif plan.event is not None:
         summary = deciding.of(plan.event)
     else:
