@@ -16,10 +16,10 @@ from veracity.estimate.comparison.paired import Scorer
 from veracity.inputs import Forecasts, check, prepare
 from veracity.kernels.blas import one_blas_thread
 from veracity.kernels.hashes import SEED, mix
+from veracity.records.rules import rule_key
 from veracity.results.assess import _columns, assessment, counted, event_of_many, models_of
 from veracity.results.assessment import Assessment
 from veracity.results.comparison import Comparison
-from veracity.results.document import rule_key
 from veracity.results.tallies import same_cases
 from veracity.state.clusters import CLUSTER, TIME
 from veracity.state.pairs import Pairs

@@ -25,8 +25,9 @@ from veracity.records import findings_of_results as of_results
 from veracity.records.comparison import CasesNeeded, ComparisonRecord, Differences
 from veracity.records.decisions import Dominance
 from veracity.records.findings import Finding, unique
+from veracity.records.rules import rule_key, rule_of
 from veracity.results.assessment import Assessment
-from veracity.results.document import build, encode, expect_schema, parse, plain, rule_key, rule_of
+from veracity.results.document import build, encode, expect_schema, parse, plain
 from veracity.results.presented import Presented
 from veracity.results.schema import COMPARISON as SCHEMA
 from veracity.state.clusters import CLUSTER

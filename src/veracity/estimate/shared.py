@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from veracity import estimate
 from veracity.estimate.calibration.repeated_rows import Repetition, finding
@@ -24,14 +24,25 @@ from veracity.kernels.blas import section
 from veracity.kernels.result import MANY
 from veracity.records.papers import CurveMeans, CurveReadings, MeansAt, Papers
 from veracity.records.reading import Reading, undefined, unknown
-from veracity.records.sections import Bin, Decomposition, ExpectedScore, Level, Means, RiskProfile
+from veracity.records.rules import RULES, rule_key, rule_of
+from veracity.records.sections import (
+    Bin,
+    Decomposition,
+    ExpectedScore,
+    Level,
+    Means,
+    RiskProfile,
+    Section,
+    document_fields,
+)
 from veracity.records.stability import Group
 from veracity.records.verdict import Reason, Verdict
-from veracity.results.document import RULES, Shown, rule_key, rule_of, without_intervals
 from veracity.state.plan import finite_power
 from veracity.state.tally import Tally
 from veracity.words.verdict import why_not
 
+Shown = TypeVar("Shown")
+NO_CASES = "the number of cases is unknown: no intervals"
 TERMS = ("uncertainty", "resolution", "reliability", "within")
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # of analysis rows that recalibrations are fitted on and judged by
 
@@ -308,3 +319,18 @@ class Shared:
     @section
     def _widening(self) -> Widening:
         return Widening(self.tally)
+
+
+def without_intervals(section: Shown, reason: str = NO_CASES) -> Shown:
+    """Return the section with every interval removed, and the reason in its place."""
+    stripped: Any = section
+    if isinstance(section, Reading):
+        stripped = Reading(float(section), reason=section.reason or reason, known=section.known)
+    elif isinstance(section, Section):
+        changed = {f.name: without_intervals(getattr(section, f.name), reason) for f in document_fields(type(section))}
+        if isinstance(section, RiskProfile):
+            changed |= {name: None for name in changed if name.endswith(("_low", "_high"))}
+        stripped = replace(section, **changed)
+    elif isinstance(section, Mapping):
+        stripped = {name: without_intervals(entry, reason) for name, entry in section.items()}
+    return stripped  # type: ignore[no-any-return]
