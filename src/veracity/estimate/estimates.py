@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
@@ -31,12 +32,21 @@ from veracity.state.tally import Tally
 FIT_AND_USE = "k = vc.calibrate(y_true, y_proba)\nk.predict(new_proba)"
 FROM_JSON = "this assessment was read from a document that does not hold this; make it again from the forecasts"
 
+WORKINGS = ("_shared", "_advised")  # kept with the sections, and made again where a result is copied or sent
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimates:
     """The sections of an assessment."""
 
     tally: Tally | None  # None where they were read from a document
+
+    def complete(self) -> Self:
+        """Return itself with every section computed: no page decides what is estimated, or when."""
+        for name, section in vars(Estimates).items():
+            if isinstance(section, cached_property) and name not in WORKINGS:
+                getattr(self, name)
+        return self
 
     # -- filled by the one pass -----------------------------------------------------------------------------------
 
@@ -337,6 +347,9 @@ class Estimates:
         return self._shared.measured_at(r)
 
     # -- what sections share --------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in WORKINGS}
 
     @property
     def _counted(self) -> Tally:

@@ -75,6 +75,3 @@ class Assessment(Estimates, Tabular):
         return mine == theirs
 
     __hash__ = None  # type: ignore[assignment]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_shared", "_advised")}

@@ -38,6 +38,7 @@ def summary(a: Assessment) -> list[Block]:
 
 def answer(a: Assessment, charts: Sequence[str] | None = None) -> list[Block]:
     """Return everything that people can read about an assessment; `charts` limits the pictures to these names."""
+    a.complete()
     pictures = [
         picture
         for picture in plots.pictures("assessment", a)
