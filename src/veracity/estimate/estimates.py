@@ -43,8 +43,8 @@ class Estimates:
 
     def complete(self) -> Self:
         """Return itself with every section computed: no page decides what is estimated, or when."""
-        for name, section in vars(Estimates).items():
-            if isinstance(section, cached_property) and name not in WORKINGS:
+        for name, attribute in vars(Estimates).items():
+            if isinstance(attribute, cached_property) and name not in WORKINGS:
                 getattr(self, name)
         return self
 
@@ -319,13 +319,11 @@ class Estimates:
 
     # -- any r ----------------------------------------------------------------------------------------------------
 
-    @one_blas_thread
     def losses(self, rule: str | float = "log") -> records.Losses:
         """Return the losses of KF15 Table 2 under "log", "brier" or any r > −1."""
         key = rule_key(rule)
         return self._losses_by_rule[key] if key in self._losses_by_rule else self._losses(key)
 
-    @one_blas_thread
     def decomposition(self, rule: str | float = "log") -> records.Decomposition:
         """Return loss = uncertainty − resolution + reliability + within under "log", "brier" or any r > −1."""
         key = rule_key(rule)
@@ -372,6 +370,7 @@ class Estimates:
             return records.ExpectedScore(None, undefined(self._shared.nothing))
         return self._shared.shown(estimate.expected_score(self._state, parameter_of(key)))
 
+    @one_blas_thread
     def _losses(self, key: str) -> records.Losses:
         tally, plan = self._state, self._state.plan
         if self._shared.unfitted:

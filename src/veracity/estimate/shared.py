@@ -20,7 +20,7 @@ from veracity.estimate.means.published import Published
 from veracity.estimate.means.reported import Profile
 from veracity.estimate.means.scores import FEW_MISSES, few_misses
 from veracity.formulas.chain import Chain
-from veracity.kernels.blas import section
+from veracity.kernels.blas import one_blas_thread, section
 from veracity.kernels.result import MANY
 from veracity.records.papers import CurveMeans, CurveReadings, MeansAt, Papers
 from veracity.records.reading import Reading, undefined, unknown
@@ -276,6 +276,7 @@ class Shared:
         """Stage Q where the data tell it: given, from equal features, from repeated outcomes."""
         return estimate.ideal(self.tally.rows, seed=self.tally.plan.random_state)
 
+    @one_blas_thread
     def decomposition(self, key: str) -> Decomposition:
         """Return loss = uncertainty − resolution + reliability + within of a rule by its name in documents."""
         tally, plan = self.tally, self.tally.plan
