@@ -322,7 +322,7 @@ def test_pictures_are_equal_after_json_and_back(name, options):
 
 
 def test_the_caption_of_attributes_counts_one_as_one():
-    caption = plots.Picture("attributes", PredictionTable([[60, 20], [25, 48]], [0.2, 0.8])).caption
+    caption = plots.Picture.of("attributes", PredictionTable([[60, 20], [25, 48]], [0.2, 0.8])).caption
     assert caption.endswith("1 was predicted higher than observed.")
 
 

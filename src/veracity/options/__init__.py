@@ -2,8 +2,8 @@
 
 An option is a field of a record: `ReadOptions` here (how input is read), `Plan` in state/plan.py (how it is assessed),
 `Outputs` in cli/_click.py (what is written); values are taken here, in numbers.py and in deciding.py. The command line,
-its help, the arguments in Python, refusals and proposed commands follow from the fields. Nothing heavy is imported here,
-so that help is quick.
+its help, the arguments in Python, refusals and proposed commands follow from the fields. Nothing heavy is imported, so
+that help is quick.
 """
 
 from __future__ import annotations
