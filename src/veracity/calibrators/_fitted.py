@@ -88,6 +88,10 @@ class Fitted(ABC):
     @property
     def text(self) -> str:
         """The map with its main number in a few words."""
+        return self._described.replace(" -", " −")
+
+    @property
+    def _described(self) -> str:
         return self.name
 
     @abstractmethod

@@ -29,7 +29,7 @@ class Additive(Formula):
     edge: ClassVar[int] = 0
 
     @property
-    def text(self) -> str:
+    def _described(self) -> str:
         return "prior correction (shift)"
 
     def check(self, kept: slice | Array = slice(None)) -> None:

@@ -53,7 +53,7 @@ class Bins(Fitted):
     means: Array
 
     @property
-    def text(self) -> str:
+    def _described(self) -> str:
         return f"bins ({len(self.means)} cell{'s' if len(self.means) != 1 else ''})"
 
     def cells(self, rows: ArrayLike) -> Array:

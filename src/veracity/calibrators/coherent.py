@@ -70,7 +70,7 @@ class Coherent(Formula):
     outside: ClassVar[int] = 0
 
     @property
-    def text(self) -> str:
+    def _described(self) -> str:
         return f"prior correction (r = {self.r:.3g})"
 
     def check(self, kept: slice | Array = slice(None)) -> None:

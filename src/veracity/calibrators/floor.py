@@ -25,7 +25,7 @@ class Floor(Formula):
     needs_labels: ClassVar[bool] = False
 
     @property
-    def text(self) -> str:
+    def _described(self) -> str:
         return f"minimum probability {self.minimum:.3g}"
 
     def check(self, kept: slice | Array = slice(None)) -> None:

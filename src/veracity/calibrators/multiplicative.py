@@ -70,7 +70,7 @@ class Multiplicative(Formula):
         return out
 
     @property
-    def text(self) -> str:
+    def _described(self) -> str:
         return LABEL
 
     def check(self, kept: slice | Array = slice(None)) -> None:

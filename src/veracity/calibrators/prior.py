@@ -22,7 +22,7 @@ class Prior(Formula):
     frequencies: Array
 
     @property
-    def text(self) -> str:
+    def _described(self) -> str:
         return "class frequencies for every case"
 
     def check(self, kept: slice | Array = slice(None)) -> None:

@@ -34,7 +34,7 @@ class Temperature(Formula):
     temperature: float
 
     @property
-    def text(self) -> str:
+    def _described(self) -> str:
         return f"temperature {self.temperature:.2f}"
 
     def check(self, kept: slice | Array = slice(None)) -> None:

@@ -13,6 +13,7 @@ from veracity import estimate
 from veracity.calibrators import Fitted
 from veracity.estimate.calibration.fix import Advice
 from veracity.estimate.loss.losses import NoProbabilities
+from veracity.estimate.rule_names import RULES, parameter_of, rule_key, rule_of
 from veracity.estimate.shared import Shared
 from veracity.kernels.blas import one_blas_thread, section
 from veracity.kernels.result import R
@@ -24,7 +25,6 @@ from veracity.records.findings import Finding, unique
 from veracity.records.fix import Fix
 from veracity.records.papers import FloorMeans, MeansAt, Papers
 from veracity.records.reading import Reading, undefined
-from veracity.records.rules import RULES, parameter_of, rule_key, rule_of
 from veracity.records.verdict import Verdict
 from veracity.state.plan import FLOORS, asked_prior
 from veracity.state.tally import Tally

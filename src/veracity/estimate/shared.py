@@ -19,12 +19,12 @@ from veracity.estimate.means.measured import FEWEST, TOO_FEW, Measured, unmeasur
 from veracity.estimate.means.published import Published
 from veracity.estimate.means.reported import Profile
 from veracity.estimate.means.scores import FEW_MISSES, few_misses
+from veracity.estimate.rule_names import RULES, rule_key, rule_of
 from veracity.formulas.chain import Chain
 from veracity.kernels.blas import one_blas_thread, section
 from veracity.kernels.result import MANY
 from veracity.records.papers import CurveMeans, CurveReadings, MeansAt, Papers
 from veracity.records.reading import Reading, undefined, unknown
-from veracity.records.rules import RULES, rule_key, rule_of
 from veracity.records.sections import (
     Bin,
     Decomposition,

@@ -140,7 +140,7 @@ def any_infinite(scores: Iterable[Scores]) -> bool:
 
 def remedy_name(remedy: Remedy) -> str:
     """Return a recalibration with its parameters: what `parameters` says, else the name of the map."""
-    return (remedy.parameters or remedy.map.replace("_", " ")).replace(" -", " −")
+    return remedy.parameters or remedy.map.replace("_", " ")
 
 
 NO_SINGLE_FIX = Said(NOTICE, "No single fix", "One recalibration of all cases does not help: it is right on average.")
@@ -158,7 +158,7 @@ def fix(
         return None
     ready = (advised.command or "", advised.python or "")
     if advised.advice in ("fix", "possible fix") and advised.log is not None:
-        name = capital((advised.parameters or advised.map or "").replace(" -", " −"))
+        name = capital(advised.parameters or advised.map or "")
         careful = "" if advised.strength is None or advised.strength > FULL else ", a careful correction,"
         text = f"{name}{careful} cuts the log loss by about {saved(advised.log)}."
         return Said(ACTION, capital(advised.advice), text, *ready)
@@ -219,7 +219,7 @@ def calibrator(parameters: str, fix: Fix | None, gain: Gain | None, cases: int |
     gain   cross-validated gain in log loss of a map that was named
     cases  it was fitted on; None where that is not known
     """
-    name = capital(parameters.replace(" -", " −"))
+    name = capital(parameters)
     fitted = "" if cases is None else f", fitted on {count(cases, 'case')}"
     if fix is not None and fix.map is None:
         return f"Identity{fitted}: {advised_nothing(fix)}, so probabilities stay as they are."

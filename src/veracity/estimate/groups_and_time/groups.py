@@ -17,6 +17,7 @@ from veracity.estimate.comparison.components import Judge, Judged
 from veracity.estimate.comparison.dependent import Widening
 from veracity.estimate.groups_and_time.group_calibration import GroupScores, group_scores
 from veracity.estimate.groups_and_time.stability import LEVEL, SLOPE, aligned
+from veracity.estimate.intervals import around
 from veracity.estimate.loss.folds import BLOCKS, blocks
 from veracity.estimate.loss.losses import ONE_FOLD, error_of
 from veracity.estimate.loss.recalibration import Recalibration
@@ -28,7 +29,7 @@ from veracity.formulas.differences import between_groups, holm, influences, shru
 from veracity.inputs import Forecasts
 from veracity.kernels.hashes import SEED, mix
 from veracity.measures import BRIER, LOG_LOSS
-from veracity.records.reading import Reading, around, unknown
+from veracity.records.reading import Reading, unknown
 from veracity.records.sections import NOT_JUDGED, ClassLevel, Level
 from veracity.records.stability import Difference, Group, GroupCalibration, GroupShift, PValue
 from veracity.records.verdict import Reason

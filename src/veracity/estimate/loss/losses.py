@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from veracity import calibrators
+from veracity.estimate.intervals import around
 from veracity.estimate.loss.folds import blocks
 from veracity.estimate.loss.ideal import Ideal
 from veracity.estimate.loss.ideal import ideal as ideal_of
@@ -25,7 +26,7 @@ from veracity.formulas.rules import rule as rule_of
 from veracity.inputs import Forecasts
 from veracity.records import findings_of_results as of_results
 from veracity.records.findings import Finding
-from veracity.records.reading import Reading, around, undefined, unknown
+from veracity.records.reading import Reading, undefined, unknown
 from veracity.records.sections import Losses
 from veracity.state.content import forecast_hashes
 from veracity.types import Floats

@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr
 
+from veracity.estimate.intervals import around
 from veracity.estimate.means.entries import AT, Entries
 from veracity.estimate.means.reported import NOT_MEASURABLE, three
 from veracity.estimate.means.row_sums import log_power_mean
@@ -28,7 +29,7 @@ from veracity.inputs import Forecasts
 from veracity.kernels import Histogram
 from veracity.kernels.grid import COARSE, Grid
 from veracity.kernels.result import R
-from veracity.records.reading import Reading, around, unknown
+from veracity.records.reading import Reading, unknown
 from veracity.records.sections import ExpectedScore, Means
 from veracity.state.tally import Tally
 from veracity.types import Floats

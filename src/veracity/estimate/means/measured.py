@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from veracity.estimate.comparison.components import Judged
+from veracity.estimate.intervals import around, around_log
 from veracity.estimate.loss.losses import IN_SAMPLE, SAME_ROWS, Refined, error_of, refined
 from veracity.estimate.loss.recalibration import Recalibration
 from veracity.estimate.means.entries import AT, MEANS
@@ -29,7 +30,7 @@ from veracity.formulas.intervals import quantile
 from veracity.formulas.means import mean_of_score
 from veracity.formulas.rules import rule as rule_of
 from veracity.kernels.result import R
-from veracity.records.reading import Reading, around, around_log, undefined, unknown
+from veracity.records.reading import Reading, undefined, unknown
 from veracity.records.sections import Means
 from veracity.state.tally import Tally
 from veracity.types import Floats

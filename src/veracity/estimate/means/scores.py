@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.estimate.intervals import around, exponential
 from veracity.formulas.intervals import wilson
 from veracity.inputs import Forecasts
 from veracity.measures import MEASURES, Measure
-from veracity.records.reading import WILSON, Reading, around, exponential, undefined
+from veracity.records.reading import WILSON, Reading, undefined
 from veracity.records.sections import Baseline, Scores, Skill
 from veracity.state.sums import Sums, squared_deviations
 from veracity.state.tally import Tally
