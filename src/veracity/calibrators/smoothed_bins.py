@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from veracity.inputs import Forecasts
-from veracity.state.content import class_order
+from veracity.inputs.content import class_order
 
 from . import bins as plain
 from ._grouping import row_mass, smoothed

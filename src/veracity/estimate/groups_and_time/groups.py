@@ -27,6 +27,7 @@ from veracity.estimate.means.reported import NOT_MEASURABLE, Profile
 from veracity.estimate.means.scores import mean_and_error, scores
 from veracity.formulas.differences import between_groups, holm, influences, shrunk_means
 from veracity.inputs import Forecasts
+from veracity.inputs.content import Hashes
 from veracity.kernels.hashes import SEED, mix
 from veracity.measures import BRIER, LOG_LOSS
 from veracity.records.reading import Reading, unknown
@@ -34,7 +35,6 @@ from veracity.records.sections import NOT_JUDGED, ClassLevel, Level
 from veracity.records.stability import Difference, Group, GroupCalibration, GroupShift, PValue
 from veracity.records.verdict import Reason
 from veracity.state.clusters import CLUSTER
-from veracity.state.content import Hashes, row_hashes
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 from veracity.types import Array, Floats, Ints
@@ -174,7 +174,7 @@ def calibration(levels: Mapping[str, Tally], seed: int, untested: Reason | None 
     if int(rows.copies.sum()) < FEWEST_ROWS:
         return _no_calibration(f"{int(rows.copies.sum())} cases: too few to test, at least {FEWEST_ROWS} needed")
     clusters = Tally.dependent(rows)
-    block = blocks(clusters, rows.time, rows.copies, None if clusters is None else row_hashes(rows))
+    block = blocks(clusters, rows.time, rows.copies, None if clusters is None else rows.row_hashes)
     if block is not None and (number := len(np.unique(block))) < BLOCKS:
         return _no_calibration(f"{number} clusters: too few to test, at least {BLOCKS} needed")
     first = _Tested.of(rows, group, block, seed)
