@@ -20,7 +20,6 @@ from veracity.records.reading import Reading
 from veracity.types import Floats
 
 LOWER, HIGHER, NEITHER = "lower", "higher", "neither"
-ARROWS = {LOWER: "↓", HIGHER: "↑", NEITHER: ""}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +45,6 @@ class Quantity:
         return f"{self.section}.{self.name}" if self.section else self.name
 
     @property
-    def full(self) -> str:
-        """The label with the papers' name in brackets."""
-        return f"{self.label} ({self.paper})" if self.paper else self.label
-
-    @property
     def titled(self) -> str:
         """The label with its unit or range in brackets."""
         return f"{self.label} ({self.unit})" if self.unit else self.label
@@ -58,10 +52,6 @@ class Quantity:
     def within(self, whole: Quantity) -> str:
         """Return the label of a part, behind that of the whole where it needs it."""
         return f"{whole.label}, {self.part}" if self.part else self.label
-
-    @property
-    def arrow(self) -> str:
-        return ARROWS[self.better]
 
 
 @dataclass(frozen=True, kw_only=True)

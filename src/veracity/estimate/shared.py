@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 
 from veracity import estimate
 from veracity.estimate.calibration.repeated_rows import Repetition, finding
+from veracity.estimate.calibration.verdict_of_tally import rowless
 from veracity.estimate.comparison.dependent import Widening
 from veracity.estimate.loss.ideal import Ideal
 from veracity.estimate.loss.losses import ONE_FOLD, NoProbabilities, chain
@@ -92,7 +93,7 @@ class Shared:
     @section
     def unmapped(self) -> str:
         """Why no map can be fitted; empty where one can."""
-        return self.unjudged or (why_not(Reason.WITHOUT_ROWS) if self.tally.rowless else "")
+        return self.unjudged or (why_not(Reason.WITHOUT_ROWS) if rowless(self.tally) else "")
 
     @property
     def unfitted(self) -> str:

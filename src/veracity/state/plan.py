@@ -270,9 +270,6 @@ class Plan:
         """The probabilities from which those who were named act, by threshold or by costs."""
         return tuple(sorted({*self.threshold, *(costs.threshold for costs in costs_of(self.costs))}))
 
-    def options(self) -> dict[str, object]:
-        return dict(vars(self))
-
 
 PLANNED = options_of(Plan)
 

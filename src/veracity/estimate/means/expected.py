@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from veracity.estimate.intervals import around
-from veracity.estimate.means.entries import AT, Entries
+from veracity.estimate.means.entries import AT, Entries, log_powers
 from veracity.estimate.means.reported import NOT_MEASURABLE, three
 from veracity.estimate.means.row_sums import log_power_mean
 from veracity.estimate.means.scores import zeros_reason
@@ -242,7 +242,7 @@ def realised_means(tally: Tally, r: Floats) -> Floats:
     """Return the generalized means of the probability of the outcome: exact along the profile, elsewhere from cells."""
     sums = tally.sums
     at = np.abs(R[:, None] - r).argmin(axis=0)
-    means: Floats = np.exp((sums.log_powers[at] - np.log(sums.weight)) / np.where(r == 0.0, 1.0, r))
+    means: Floats = np.exp((log_powers(sums)[at] - np.log(sums.weight)) / np.where(r == 0.0, 1.0, r))
     between = np.abs(R[at] - r) >= 1e-12
     if between.any():
         entries = Entries.of(tally.pooled, tally.grid)

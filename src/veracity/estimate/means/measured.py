@@ -23,7 +23,7 @@ from veracity.estimate.means.entries import AT, MEANS
 from veracity.estimate.means.expected import LEAST_R, realised_means, scores_from_means
 from veracity.estimate.means.intervals import ENOUGH
 from veracity.estimate.means.reported import NOT_MEASURABLE, Profile, three
-from veracity.estimate.means.scores import EXACT, FEW_MISSES
+from veracity.estimate.means.scores import EXACT, FEW_MISSES, misses
 from veracity.formulas.chain import Chain
 from veracity.formulas.differences import influences
 from veracity.formulas.intervals import quantile
@@ -209,7 +209,7 @@ def spread_ratio(tally: Tally, profile: Profile, measured: Means) -> Reading:
 
 def _events(tally: Tally) -> float:
     """Return the number of cases of the rarer of two classes; of more, the outcomes that were surprises."""
-    return _rarest(tally) if tally.k == 2 else float(tally.misses)
+    return _rarest(tally) if tally.k == 2 else float(misses(tally))
 
 
 def _rarest(tally: Tally) -> float:
