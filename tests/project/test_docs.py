@@ -87,7 +87,7 @@ def test_the_floors_in_the_documents_are_those_that_are_checked(book: str) -> No
     floors = contracts[0]["layers"][1:]  # without `__main__`
     text = (ROOT / book).read_text()
     at = [text.find(f"\n {floor}") for floor in floors]
-    assert -1 not in at
+    assert [text.count(f"\n {floor}") for floor in floors] == [1] * len(floors)
     assert at == sorted(at)
 
 

@@ -123,23 +123,13 @@ class Counter:
                 self.shapes.add(kind.__name__)
 
 
-def floors() -> list[str]:
-    """Return the rooms of each floor, from the top down, as imports are checked."""
-    contracts = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    return [floor for floor in contracts[0]["layers"] if floor != "__main__"]
-
-
-def test_the_docs_show_the_floors_that_are_checked() -> None:
-    shown = (DOCS / "how_it_works.md").read_text().partition("## The floors")[2].split("```")[1]
-    assert shown.strip().split("\n ") == floors()
-
-
 def drawing(crossings: set[tuple[str, str]]) -> str:
     """Return the rooms that each room calls, from the top floor down."""
     called: dict[str, set[str]] = {}
     for room, function in crossings:
         called.setdefault(room, set()).add(function.partition(".")[0])
-    rooms = [room.strip() for floor in floors() for room in floor.split(":")]
+    contracts = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    rooms = [room.strip() for floor in contracts[0]["layers"] for room in floor.split(":")]
     return "\n".join(
         f"{room:<12} → {' '.join(r for r in rooms if r in called[room])}" for room in rooms if room in called
     )
