@@ -23,13 +23,14 @@ from veracity.records import stability
 from veracity.records.decisions import AtPrior, Decisions
 from veracity.records.findings import Finding, unique
 from veracity.records.fix import Fix
-from veracity.records.papers import FloorMeans, MeansAt, Papers
-from veracity.records.reading import Reading, undefined
+from veracity.records.papers import CurveMeans, FloorMeans, MeansAt, Papers
+from veracity.records.reading import Reading, undefined, unknown
 from veracity.records.verdict import Verdict
-from veracity.state.plan import FLOORS, asked_prior
+from veracity.state.plan import FLOORS, asked_prior, finite_power
 from veracity.state.tally import Tally
 
 FIT_AND_USE = "k = vc.calibrate(y_true, y_proba)\nk.predict(new_proba)"
+NOT_EXPECTED = "means are expected for r > −1"
 FROM_JSON = "this assessment was read from a document that does not hold this; make it again from the forecasts"
 
 WORKINGS = ("_shared", "_advised")  # kept with the sections, and made again where a result is copied or sent
@@ -126,7 +127,12 @@ class Estimates:
     @section
     def papers(self) -> Papers:
         """Measured means, divergence and spread ratio by the procedures of the papers and by the curve asked for."""
-        return self._shared.papers
+        shared, plan = self._shared, self._state.plan
+        n17, cq = (self._as_published if plan.preset == name else None for name in ("N17", "CQ"))
+        sources = shared.sources
+        curve = None if sources is None or plan.curve is None else sources.record(shared.profile)
+        classes = sources.classes() if sources is not None and sources.per_class else {}
+        return Papers(n17, cq, curve, classes, shared)
 
     @section
     def source(self) -> records.Means:
@@ -164,7 +170,11 @@ class Estimates:
     @section
     def means_at(self) -> Mapping[str, MeansAt]:
         """The generalized means at the r of the plan."""
-        return self._shared.means_at
+        means = {}
+        for r in self._state.plan.r:
+            expected = self.expected_at(r) if r > -1.0 else unknown(NOT_EXPECTED)
+            means[repr(r)] = MeansAt(r, self.reported_at(r), expected, self.measured_at(r))
+        return means
 
     @section
     def floors(self) -> tuple[FloorMeans, ...]:
@@ -175,8 +185,14 @@ class Estimates:
 
     @section
     def bins(self) -> tuple[records.Bin, ...]:
-        """The bins of the published procedure."""
-        return self._shared.bins
+        """The bins of the published procedure, with source means where a curve or given probabilities tell them."""
+        published, sources = self._shared.published, self._shared.sources
+        if published is None:
+            return ()
+        bins = published.bins()
+        if self._state.plan.curve is not None and sources is not None:
+            bins = sources.in_bins(bins, published.curve.start)
+        return estimate.with_source(bins, self._state)
 
     @section
     def calibration_error(self) -> records.CalibrationErrors:
@@ -332,17 +348,25 @@ class Estimates:
     @one_blas_thread
     def reported_at(self, r: float) -> Reading:
         """Return the generalized mean of the probability of the outcome at any r (RP eq 2.6)."""
-        return self._shared.reported_at(r)
+        if self._shared.nothing:
+            return undefined(self._shared.nothing)
+        return self._shared.shown(estimate.ReportedAt(self._shared.profile, finite_power(r)).reading(), "reported")
 
     @one_blas_thread
     def expected_at(self, r: float) -> Reading:
         """Return the expected mean of the probability of the outcome at r > −1."""
-        return self._shared.expected_at(r)
+        if self._shared.nothing:
+            return undefined(self._shared.nothing)
+        return self._shared.shown(estimate.expected_at(self._state, finite_power(r)), "expected")
 
     @one_blas_thread
     def measured_at(self, r: float) -> Reading:
         """Return the measured mean of the probability of the outcome at r > −1: (1 − r·RL)^(1/r)."""
-        return self._shared.measured_at(r)
+        r, shared = finite_power(r), self._shared
+        if shared.measured is None:
+            return shared.no_measured_means.decisiveness
+        mean = shared.measured.at(r)
+        return shared.shown_measured(records.Means(mean, mean, mean)).decisiveness
 
     # -- what sections share --------------------------------------------------------------------------------------
 
@@ -388,6 +412,13 @@ class Estimates:
         except NoProbabilities as error:
             losses = estimate.no_losses(str(error), score)
         return self._shared.shown(losses)
+
+    @property
+    def _as_published(self) -> CurveMeans:
+        """What the published procedure says of the forecasts."""
+        none = self._shared.no_measured_means
+        published = self._shared.published
+        return CurveMeans(none, none, none.decisiveness) if published is None else published.means()
 
     @property
     def _no_means(self) -> records.Means:

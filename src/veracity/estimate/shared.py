@@ -24,10 +24,9 @@ from veracity.estimate.rule_names import RULES, rule_key, rule_of
 from veracity.formulas.chain import Chain
 from veracity.kernels.blas import one_blas_thread, section
 from veracity.kernels.result import MANY
-from veracity.records.papers import CurveMeans, CurveReadings, MeansAt, Papers
+from veracity.records.papers import CurveReadings
 from veracity.records.reading import Reading, undefined, unknown
 from veracity.records.sections import (
-    Bin,
     Decomposition,
     ExpectedScore,
     Level,
@@ -38,7 +37,6 @@ from veracity.records.sections import (
 )
 from veracity.records.stability import Group
 from veracity.records.verdict import Reason, Verdict
-from veracity.state.plan import finite_power
 from veracity.state.tally import Tally
 from veracity.words.verdict import why_not
 
@@ -46,8 +44,6 @@ Shown = TypeVar("Shown")
 NO_CASES = "the number of cases is unknown: no intervals"
 TERMS = ("uncertainty", "resolution", "reliability", "within")
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # of analysis rows that recalibrations are fitted on and judged by
-
-NOT_EXPECTED = "means are expected for r > −1"
 
 # scores and losses see to it themselves
 DECIDED_BY_MISSES = (Reading, Means, ExpectedScore, RiskProfile, Decomposition)
@@ -197,62 +193,6 @@ class Shared:
         if plan.curve is not None:
             return estimate.Sources(self.tally, plan.curve, per_class, plan.neighbours)
         return estimate.Sources(self.tally, "width" if plan.preset == "N17" else "bins", published=True)
-
-    @section
-    def papers(self) -> Papers:
-        """What the procedures of the papers and the curve of the plan say."""
-        plan, sources = self.tally.plan, self.sources
-        published = {name: self.as_published if plan.preset == name else None for name in ("N17", "CQ")}
-        curve = None if sources is None or plan.curve is None else sources.record(self.profile)
-        classes = sources.classes() if sources is not None and sources.per_class else {}
-        return Papers(published["N17"], published["CQ"], curve, classes, self)
-
-    @section
-    def bins(self) -> tuple[Bin, ...]:
-        """The bins of the published procedure, with source means where a curve or given probabilities tell them."""
-        if self.published is None:
-            return ()
-        bins = self.published.bins()
-        if self.tally.plan.curve is not None and self.sources is not None:
-            bins = self.sources.in_bins(bins, self.published.curve.start)
-        return estimate.with_source(bins, self.tally)
-
-    @section
-    def means_at(self) -> dict[str, MeansAt]:
-        """The generalized means at the r of the plan."""
-        means = {}
-        for r in self.tally.plan.r:
-            expected = self.expected_at(r) if r > -1.0 else unknown(NOT_EXPECTED)
-            means[repr(r)] = MeansAt(r, self.reported_at(r), expected, self.measured_at(r))
-        return means
-
-    def reported_at(self, r: float) -> Reading:
-        """Return the reported mean at any r."""
-        if self.nothing:
-            return undefined(self.nothing)
-        return self.shown(estimate.ReportedAt(self.profile, finite_power(r)).reading(), "reported")
-
-    def expected_at(self, r: float) -> Reading:
-        """Return the expected mean at r > −1."""
-        if self.nothing:
-            return undefined(self.nothing)
-        return self.shown(estimate.expected_at(self.tally, finite_power(r)), "expected")
-
-    def measured_at(self, r: float) -> Reading:
-        """Return the measured mean at r > −1."""
-        r = finite_power(r)
-        if self.measured is None:
-            return self.no_measured_means.decisiveness
-        mean = self.measured.at(r)
-        return self.shown_measured(Means(mean, mean, mean)).decisiveness
-
-    @section
-    def as_published(self) -> CurveMeans:
-        """What the published procedure says of the forecasts."""
-        if self.published is None:
-            none = self.no_measured_means
-            return CurveMeans(none, none, none.decisiveness)
-        return self.published.means()
 
     @property
     def no_measured_means(self) -> Means:
