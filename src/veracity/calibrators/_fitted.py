@@ -72,6 +72,7 @@ class Fitted(ABC):
     classes: tuple[Any, ...]
 
     name: ClassVar[str] = ""  # of the file that defines the map
+    wording: ClassVar[str] = "{0.name}"  # the map in a few words, a format of its parameters
     needs_labels: ClassVar[bool] = True
 
     def __init_subclass__(cls) -> None:
@@ -92,7 +93,7 @@ class Fitted(ABC):
 
     @property
     def _described(self) -> str:
-        return self.name
+        return self.wording.format(self)
 
     @abstractmethod
     def __call__(self, rows: ArrayLike) -> Array:

@@ -23,7 +23,7 @@ from veracity.records import stability
 from veracity.records.decisions import AtPrior, Decisions
 from veracity.records.findings import Finding, unique
 from veracity.records.fix import Fix
-from veracity.records.papers import CurveMeans, FloorMeans, MeansAt, Papers
+from veracity.records.papers import FloorMeans, MeansAt, Papers
 from veracity.records.reading import Reading, undefined, unknown
 from veracity.records.verdict import Verdict
 from veracity.state.plan import FLOORS, asked_prior, finite_power
@@ -128,7 +128,7 @@ class Estimates:
     def papers(self) -> Papers:
         """Measured means, divergence and spread ratio by the procedures of the papers and by the curve asked for."""
         shared, plan = self._shared, self._state.plan
-        n17, cq = (self._as_published if plan.preset == name else None for name in ("N17", "CQ"))
+        n17, cq = (shared.as_published if plan.preset == name else None for name in ("N17", "CQ"))
         sources = shared.sources
         curve = None if sources is None or plan.curve is None else sources.record(shared.profile)
         classes = sources.classes() if sources is not None and sources.per_class else {}
@@ -412,13 +412,6 @@ class Estimates:
         except NoProbabilities as error:
             losses = estimate.no_losses(str(error), score)
         return self._shared.shown(losses)
-
-    @property
-    def _as_published(self) -> CurveMeans:
-        """What the published procedure says of the forecasts."""
-        none = self._shared.no_measured_means
-        published = self._shared.published
-        return CurveMeans(none, none, none.decisiveness) if published is None else published.means()
 
     @property
     def _no_means(self) -> records.Means:

@@ -24,7 +24,7 @@ from veracity.estimate.rule_names import RULES, rule_key, rule_of
 from veracity.formulas.chain import Chain
 from veracity.kernels.blas import one_blas_thread, section
 from veracity.kernels.result import MANY
-from veracity.records.papers import CurveReadings
+from veracity.records.papers import CurveMeans, CurveReadings
 from veracity.records.reading import Reading, undefined, unknown
 from veracity.records.sections import (
     Decomposition,
@@ -193,6 +193,12 @@ class Shared:
         if plan.curve is not None:
             return estimate.Sources(self.tally, plan.curve, per_class, plan.neighbours)
         return estimate.Sources(self.tally, "width" if plan.preset == "N17" else "bins", published=True)
+
+    @section
+    def as_published(self) -> CurveMeans:
+        """What the published procedure says of the forecasts."""
+        none = self.no_measured_means
+        return CurveMeans(none, none, none.decisiveness) if self.published is None else self.published.means()
 
     @property
     def no_measured_means(self) -> Means:
