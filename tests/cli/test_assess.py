@@ -322,13 +322,13 @@ def test_standard_input_is_read(forecasts: Path) -> None:
 def test_progress_is_for_people_who_wait(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from veracity.engines import _progress
 
-    with _progress.ProgressBar("reading") as working:  # standard error is no terminal here
+    with _progress.progress_bar("reading") as working:  # standard error is no terminal here
         working.update(10, 0.5)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(_progress, "PATIENCE", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "160")
-    with _progress.ProgressBar("reading") as working:
+    with _progress.progress_bar("reading") as working:
         working._show()
         working.update(12_345, 0.5)
         time.sleep(0.3)  # the bar is drawn ten times a second

@@ -15,7 +15,7 @@ import pytest
 
 from veracity import PredictionTable, assess, plots, rule
 from veracity.formulas.rules import RULES
-from veracity.state.deciding import Costs
+from veracity.options.deciding import Costs
 
 A = [[83, 56], [2, 12]]
 C1, C2 = [[98, 6], [18, 28]], [[9, 3], [3, 14]]
@@ -323,7 +323,7 @@ def test_pictures_are_equal_after_json_and_back(name, options):
 
 
 def test_the_caption_of_attributes_counts_one_as_one():
-    caption = plots.Picture("attributes", PredictionTable([[60, 20], [25, 48]], [0.2, 0.8])).caption
+    caption = plots.Picture.of("attributes", PredictionTable([[60, 20], [25, 48]], [0.2, 0.8])).caption
     assert caption.endswith("1 was predicted higher than observed.")
 
 

@@ -27,7 +27,7 @@ class Matrix(Formula):
     intercepts: Array
 
     @property
-    def text(self) -> str:
+    def _described(self) -> str:
         return f"matrix scaling ({self.k * (self.k + 1)} parameters)"
 
     def check(self, kept: slice | Array = slice(None)) -> None:

@@ -33,9 +33,7 @@ class Temperature(Formula):
 
     temperature: float
 
-    @property
-    def text(self) -> str:
-        return f"temperature {self.temperature:.2f}"
+    wording = "temperature {0.temperature:.2f}"
 
     def check(self, kept: slice | Array = slice(None)) -> None:
         self.require(self.temperature > 0.0, f"temperature {self.temperature!r}")

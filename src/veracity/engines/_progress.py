@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable
-from types import TracebackType
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,11 +29,7 @@ class ProgressBar:
         if not quiet and sys.stderr.isatty():
             self._timer = threading.Timer(PATIENCE, self._show)
             self._timer.daemon = True
-
-    def __enter__(self) -> ProgressBar:
-        if self._timer:
             self._timer.start()
-        return self
 
     def begin(self, doing: str) -> None:
         """Begin the next step, of unknown length."""
@@ -82,7 +78,7 @@ class ProgressBar:
             self._update()
             self._bar.start()
 
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+    def end(self) -> None:
         with self._lock:
             if self._timer:
                 self._timer.cancel()
@@ -91,6 +87,16 @@ class ProgressBar:
                 self._bar.stop()
             if self._cell and self._displayed:
                 self._cell.update({"text/plain": ""}, raw=True)
+
+
+@contextmanager
+def progress_bar(doing: str, *, quiet: bool = False) -> Iterator[ProgressBar]:
+    """Show what is being done, as long as it takes."""
+    bar = ProgressBar(doing, quiet=quiet)
+    try:
+        yield bar
+    finally:
+        bar.end()
 
 
 def _cell() -> Any:

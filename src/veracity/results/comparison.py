@@ -17,6 +17,7 @@ from veracity.estimate.comparison.paired import EXCESS, Scorer, comparable, scor
 from veracity.estimate.decisions.dominance import dominance
 from veracity.estimate.decisions.paired import How
 from veracity.estimate.means.reported import NOT_MEASURABLE
+from veracity.estimate.rule_names import rule_key, rule_of
 from veracity.inputs import Forecasts
 from veracity.kernels.blas import one_blas_thread, section
 from veracity.measures import HIGHER
@@ -26,7 +27,7 @@ from veracity.records.comparison import CasesNeeded, ComparisonRecord, Differenc
 from veracity.records.decisions import Dominance
 from veracity.records.findings import Finding, unique
 from veracity.results.assessment import Assessment
-from veracity.results.document import build, encode, expect_schema, parse, plain, rule_key, rule_of
+from veracity.results.document import build, encode, expect_schema, parse, plain
 from veracity.results.presented import Presented
 from veracity.results.schema import COMPARISON as SCHEMA
 from veracity.state.clusters import CLUSTER

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from veracity import words
-from veracity.measures import Quantity
+from veracity.measures import HIGHER, LOWER, NEITHER, Quantity
+
+ARROWS = {LOWER: "↓", HIGHER: "↑", NEITHER: ""}  # which way is better
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,12 @@ class Table:
 def described(quantity: Quantity, reading: float | None) -> tuple[Label, Value, Interval]:
     """Return the name of a quantity, with a reading and its interval as the quantity wants to be shown."""
     how = (reading, quantity.percent, quantity.digits)
-    return Label(quantity.titled, quantity.gloss, quantity.arrow), Value(*how), Interval(*how)
+    return Label(quantity.titled, quantity.gloss, ARROWS[quantity.better]), Value(*how), Interval(*how)
+
+
+def named_in_papers(quantity: Quantity) -> str:
+    """Return the label of a quantity with the papers' name in brackets."""
+    return f"{quantity.label} ({quantity.paper})" if quantity.paper else quantity.label
 
 
 def fewest(readings: Sequence[float | None], percent: bool = False) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from inspect import signature
 from typing import Any, Self
 from warnings import warn
 
@@ -24,6 +23,7 @@ from sklearn.utils.validation import (
     _num_samples,
     check_is_fitted,
     column_or_1d,
+    has_fit_parameter,
 )
 
 from veracity.calibrators import mapped_rows
@@ -178,7 +178,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if get_config()["enable_metadata_routing"]:
             return process_routing(self, "fit", sample_weight=weight, **params)
         if weight is not None and not isinstance(self.classifier, FrozenEstimator):
-            if "sample_weight" in signature(self.classifier.fit).parameters:
+            if has_fit_parameter(self.classifier, "sample_weight"):
                 params = params | {"sample_weight": weight}
             else:
                 name = type(self.classifier).__name__

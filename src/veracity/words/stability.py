@@ -45,9 +45,9 @@ def unstable(drift: Drift | None, windows: Sequence[Window] | None, groups: Mapp
 
 def notes(
     drift: Drift | None, windows: Sequence[Window] | None, groups: Mapping[str, Group] | None
-) -> tuple[Said | None, ...]:
+) -> tuple[Said, ...]:
     """Return that calibration changes over time, and that it differs by group, beside a verdict that found a fault."""
-    lines: list[Said | None] = []
+    lines: list[Said] = []
     if drift is not None and drifting(drift):
         lines.append(Said(NOTICE, CHANGES, f"Calibration is not the same over time{_bracketed(when(drift, windows))}."))
     for column, group in differing(groups).items():

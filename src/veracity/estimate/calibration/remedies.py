@@ -9,7 +9,6 @@ from veracity.estimate.loss.recalibration import CHEAP, Recalibration, fit_membe
 from veracity.formulas.intervals import quantile
 from veracity.inputs import Forecasts
 from veracity.records.sections import Gain, Remedy
-from veracity.state.content import forecast_hashes
 from veracity.types import Array
 
 NO_REMEDIES = ("identity", "prior")  # doing nothing, and always predicting the class frequencies
@@ -23,7 +22,7 @@ def remedies(validation: Recalibration | None, *, level: float = 0.95) -> tuple[
     if validation is None:
         return ()
     rows = validation.rows
-    chosen = fit_rows(forecast_hashes(rows), rows.k)
+    chosen = fit_rows(rows.forecast_hashes, rows.k)
     some = rows if chosen is None else select(rows, np.flatnonzero(chosen))
     entries = []
     for name in validation.members:

@@ -13,8 +13,8 @@ from veracity.estimate.decisions.prior import at_prior
 from veracity.estimate.loss.recalibration import Recalibration
 from veracity.formulas import decisions as formulas
 from veracity.options import canonical
+from veracity.options.deciding import costs_of, prior_of, whole_prior
 from veracity.records.decisions import Decisions
-from veracity.state.deciding import costs_of, prior_of, whole_prior
 from veracity.state.tally import Tally
 
 NO_EVENT = "more than two classes: ask for one class against the rest, a.decisions.of(label)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -75,8 +74,3 @@ def with_centre(alternatives: Alternatives, centre: float) -> Alternatives:
     """Return alternatives of two classes whose slopes turn about another place."""
     assert isinstance(alternatives, TwoClasses)
     return replace(alternatives, centre=np.full(len(alternatives.nulls), centre))
-
-
-def exponential(x: float) -> float:
-    """Return e^x, infinite beyond the numbers of a computer."""
-    return math.exp(x) if x < 709.0 else math.inf
