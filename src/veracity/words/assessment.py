@@ -15,7 +15,7 @@ from veracity.records.stability import Group
 from veracity.records.verdict import Reason, Verdict
 
 from .findings import sentence_of
-from .labels import ACTION, BAD, GOOD, NOTICE, RECALIBRATED, RULES, SCORE_OF, WITHIN_CHANCE, Said
+from .labels import ACTION, BAD, GOOD, NEUTRAL, NOTICE, RECALIBRATED, RULES, SCORE_OF, WITHIN_CHANCE, Said
 from .numbers import TINY, chance, count, decimals, ends, finite, in_full, interval, number, percent, why
 from .text import capital, sentence
 from .verdict import mark_of, row_of
@@ -257,7 +257,12 @@ def notes(findings: Iterable[Finding], verdict: Verdict | None = None) -> list[S
     """Return the warnings that the sentences of the verdict do not tell, gravest first."""
     order = {"critical": 0, "warning": 1}
     kept = [f for f in findings if f.severity in order and not (verdict and _told(f, verdict))]
-    return [Said(NOTICE, "Note", finding(f)) for f in sorted(kept, key=lambda f: order[f.severity])]
+    return [note(f) for f in sorted(kept, key=lambda f: order[f.severity])]
+
+
+def note(fact: Finding) -> Said:
+    """Return a finding under the mark of a notice, or a neutral one where it changes no number's meaning."""
+    return Said(NEUTRAL if fact.severity == "note" else NOTICE, "Note", finding(fact))
 
 
 def _told(finding: Finding, verdict: Verdict) -> bool:
