@@ -13,4 +13,14 @@ from .forecasts import Forecasts
 from .names import Names
 from .prepare import prepare, prepare_realised
 
-__all__ = ["Forecasts", "Names", "NothingLeft", "Percentages", "check", "prepare", "prepare_realised", "refuse", "without_outcomes"]
+__all__ = [
+    "Forecasts",
+    "Names",
+    "NothingLeft",
+    "Percentages",
+    "check",
+    "prepare",
+    "prepare_realised",
+    "refuse",
+    "without_outcomes",
+]
