@@ -365,7 +365,7 @@ class Passthrough:
         for name in (c for c in ((first.header if every else ()) or first.columns) if c not in unwanted):
             pairs = [(table, schema) for table, schema in zip(tables, schemas, strict=True) if name in table.columns]
             kinds = {schema[table.as_given(name)] for table, schema in pairs} - {pl.Null()}
-            text = any(table.kinds for table in tables) or len(kinds) != 1
+            text = any(table.header for table in tables) or len(kinds) != 1
             types[name] = pl.String() if text else kinds.pop()
         return types
 

@@ -103,7 +103,8 @@ class Outcome:
     @property
     def found(self) -> str:
         """The value that was found, with the reason where there is one."""
-        shown = self.value if isinstance(self.value, str) else number(self.value, 4)
+        counted = isinstance(self.value, int)
+        shown = f"{self.value:,}" if counted else self.value if isinstance(self.value, str) else number(self.value, 4)
         return f"{shown} ({self.reason})" if self.reason else shown
 
     def __str__(self) -> str:
@@ -168,8 +169,7 @@ def _outcome(requirement: Requirement, model: str | None, document: Mapping[str,
         return Outcome(requirement, model, str(value), met, "" if shown is not None else "so it cannot be met")
     if value is None or isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
         return Outcome(requirement, model, None, False, reason or "not known, so it cannot be met")
-    met = COMPARISONS[requirement.sign](float(value), requirement.limit)
-    return Outcome(requirement, model, float(value), met, reason)
+    return Outcome(requirement, model, value, COMPARISONS[requirement.sign](value, requirement.limit), reason)
 
 
 def lookup(document: Mapping[str, Any], path: str) -> Any:

@@ -346,7 +346,9 @@ class Comparison(Presented):
         moments = self._moments
         u = None if moments.keyed is None else estimates.influences(moments, 0)
         findings = [*estimates.findings_of_time(moments.keyed, self.dependence, u)]
-        if all(a.tally is not None and a.tally.picks_only for a in self.models.values()):
+        picks_only = all(a.tally is not None and a.tally.picks_only for a in self.models.values())
+        right = moments.pairs[self._scorer.names.index("accuracy"), :, 2]  # squared differences: 0 where all agree
+        if picks_only and right.any():
             findings.append(of_results.OwnPicks())
         sample = self._pairs.samples[self._names[0]]
         if not sample.complete and self._measurable:

@@ -12,7 +12,20 @@ from veracity.records.stability import Group
 from veracity.results.assessment import Assessment
 from veracity.show import commands, decisions, papers, specialists
 from veracity.show.blocks import Block, Card, Cards, Chart, Contents, Details, Heading, Sentence
-from veracity.show.cells import Cell, Column, Interval, Label, Statistic, Table, Title, Value, described, fewest, table
+from veracity.show.cells import (
+    Cell,
+    Column,
+    Interval,
+    Label,
+    Statistic,
+    Table,
+    Title,
+    Value,
+    described,
+    fewest,
+    table,
+    telling,
+)
 from veracity.words import BAD, GOOD, NOTICE, count, finite, number, percent
 
 TITLE = "Forecast quality"
@@ -294,25 +307,26 @@ def _group_table(a: Assessment, column: str, group: Group) -> Table:
     largest = sorted(ordered[:MOST_GROUPS], key=lambda item: words.natural(item[0]))
     digits = fewest([part.scores.log_loss for _, part in largest])
     levelled = any(part.level is not None for _, part in ordered)  # two classes: the share of the event
-    drawn = any(part.shrunk is not None for _, part in ordered)
+    drawn = telling([Value(part.shrunk, digits=digits) for _, part in largest])
     limits = (f"{words.level(a.level)} interval", 3)
     shrunk = [Column("shrunk", rank=4, gloss=words.stability.SHRUNK)] if drawn else []
     names = ("predicted", "observed") if levelled else ("gave", "expected")
     pairs = [Column(name, rank=2) for name in names]
-    shifts = None if group.calibration is None else group.calibration.shifts
+    off_by = {} if group.calibration is None else group.calibration.shifts or {}
+    shifts = telling([Value(off_by.get(level), digits=2) for level, _ in largest])
     pairs += [Column("off by", rank=4, gloss=words.stability.OFF_BY)] if shifts else []
     brier = words.any_infinite(part.scores for _, part in largest)
     rows: list[tuple[Cell, ...]] = []
-    for level, part in largest:
+    for i, (level, part) in enumerate(largest):
         pair: list[float | None] = [part.reported.geometric_accuracy, part.expected.geometric_accuracy]
         if levelled:
             pair = [None, None] if part.level is None else [part.level.predicted, part.level.observed]
         loss = part.scores.log_loss
         cells: list[Cell] = [Value(part.n, digits=0), Value(loss, digits=digits), Interval(loss, digits=digits)]
-        cells += [Value(part.shrunk, digits=digits)] if drawn else []
+        cells += drawn[i : i + 1]
         cells += [Value(part.scores.brier, digits=3)] if brier else []
         cells += [Value(x, percent=True, digits=0) for x in pair]
-        cells += [Value(shifts.get(level), digits=2)] if shifts else []
+        cells += shifts[i : i + 1]
         rows.append((Label(level), *cells, words.p_known(part.p), part.verdict))
     left_out = len(ordered) - MOST_GROUPS
     notes = [words.group_verdicts(group), *words.stability.group_notes(column, group)]

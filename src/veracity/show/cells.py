@@ -111,6 +111,15 @@ def fewest(readings: Sequence[float | None], percent: bool = False) -> int:
     return max(min(known, default=3) - (2 if percent else 0), 0)
 
 
+def telling(cells: Sequence[Value]) -> Sequence[Value]:
+    """Return the cells of a column, or none where all say the same.
+
+    >>> telling([Value(0.0), Value(0.0)]), len(telling([Value(0.0), Value(0.5)]))
+    ((), 2)
+    """
+    return cells if len({cell.text for cell in cells}) > 1 else ()
+
+
 def table(
     title: str,
     columns: Iterable[Title],

@@ -18,7 +18,7 @@ from veracity.records.verdict import Reason, Verdict
 
 from . import stability
 from .findings import sentence_of
-from .labels import ACTION, BAD, GOOD, NOTICE, RECALIBRATED, RULES, SCORE_OF, WITHIN_CHANCE, Said
+from .labels import ACTION, BAD, GOOD, NEUTRAL, NOTICE, RECALIBRATED, RULES, SCORE_OF, WITHIN_CHANCE, Said
 from .numbers import TINY, chance, count, decimals, ends, finite, in_full, interval, number, percent, why
 from .text import capital, sentence
 from .verdict import mark_of, marked, row_of
@@ -290,7 +290,12 @@ def notes(findings: Iterable[Finding], verdict: Verdict, surprises: Sequence[Sur
         yield Said(NOTICE, "Note", f"{place(case)} gave its outcome a probability of {chance(case.probability)}.")
     order = {"critical": 0, "warning": 1}
     kept = [f for f in findings if f.severity in order and not _told(f, verdict)]
-    yield from (Said(NOTICE, "Note", finding(f)) for f in sorted(kept, key=lambda f: order[f.severity]))
+    yield from (note(f) for f in sorted(kept, key=lambda f: order[f.severity]))
+
+
+def note(fact: Finding) -> Said:
+    """Return a finding under the mark of a notice, or a neutral one where it changes no number's meaning."""
+    return Said(NEUTRAL if fact.severity == "note" else NOTICE, "Note", finding(fact))
 
 
 def _told(finding: Finding, verdict: Verdict) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 
@@ -160,12 +161,19 @@ def group_notes(column: str, group: Group) -> list[str]:
         if harder >= BESIDE:
             sentences.append(f"The log losses of groups do not clearly differ {how}.")
         elif p is not None and p > IN_TABLE and group.worst is not None and group.worst in group.levels:
-            loss = group.levels[group.worst].scores.log_loss
-            size = f"log loss {number(loss)}" if finite(loss) is not None else "an infinite log loss"
-            sentences.append(f"Cases of {column} = {group.worst} are harder, with {size} {how}.")
+            sentences.append(f"Cases of {column} = {group.worst} are harder, with {loss_of_worst(group)} {how}.")
         else:
             sentences.append(f"The log losses of groups differ {how}.")
     return sentences
+
+
+def loss_of_worst(group: Group) -> str:
+    """Return the loss of the worst group by name, which several infinite log losses leave to the Brier score."""
+    scores = group.levels[group.worst or ""].scores
+    infinite = sum(one.scores.log_loss == math.inf for one in group.levels.values())
+    if infinite > 1 and scores.brier is not None:
+        return f"Brier score {number(scores.brier)} among {infinite} groups of infinite log loss"
+    return f"log loss {number(scores.log_loss)}"
 
 
 def _first(calibration: GroupCalibration) -> list[GroupShift]:

@@ -66,7 +66,8 @@ def group(
     """Return the readings of each level, tests that levels differ in difficulty and calibration, and the worst one.
 
     `measured` are the measured means of all cases, whose C is that of every level. `untested` says why nothing can be
-    tested. The worst level has the largest log loss, shrunk towards the common mean unless the plan says otherwise.
+    tested. The worst level has the largest log loss, shrunk towards the common mean unless the plan says otherwise;
+    of those with an infinite one the largest Brier score.
     """
     plan = next(iter(levels.values())).plan if levels else Plan()
     drawn = shrunk(levels, plan.level) if plan.shrink == "auto" else {}
@@ -75,7 +76,9 @@ def group(
     readings = {name: brief(tally) for name, tally in levels.items()}
     plain = {name: float(one.scores.log_loss) for name, one in readings.items()}
     hardest = _largest({**plain, **{name: float(one) for name, one in drawn.items()}})
-    worst = max(_largest({name: plain[name] for name in hardest})) if readings else None  # where all are shrunk to one
+    hardest = _largest({name: plain[name] for name in hardest})  # where all are shrunk to one
+    hardest = _largest({name: float(readings[name].scores.brier or 0.0) for name in hardest})  # infinite losses
+    worst = max(hardest, default=None)
     largest = sorted(levels, key=lambda name: (-levels[name].cases, name))[:MOST_JUDGED]
     off = tests.names if tests is not None else ()
     for name in dict.fromkeys([*largest, *off, *([] if worst is None else [worst])]):
