@@ -146,7 +146,7 @@ def test_trees_that_say_0_rule_nothing_out() -> None:
 @pytest.mark.usefixtures("routing")
 def test_six_scorers_and_weights_are_routed_through_cross_validate() -> None:
     weight = np.where(Y == 1, 3.0, 1.0)
-    model = Recalibrated(LogisticRegression().set_fit_request(sample_weight=True)).set_fit_request(sample_weight=True)
+    model = Recalibrated(GaussianNB().set_fit_request(sample_weight=True)).set_fit_request(sample_weight=True)
     weighted = {
         name: pickle.loads(pickle.dumps(one)).set_score_request(sample_weight=True) for name, one in scorers.items()
     }
@@ -159,7 +159,7 @@ def test_six_scorers_and_weights_are_routed_through_cross_validate() -> None:
         expected = metrics.log_loss(Y[test], fitted.predict_proba(X[test]), sample_weight=weight[test])
         assert found["test_neg_log_loss"][i] == pytest.approx(-expected, rel=1e-12)
     assert not np.allclose(plain["test_score"], found["test_neg_log_loss"])
-    unweighted = Recalibrated(LogisticRegression()).fit(X, Y).calibrator_.source.scores.log_loss
+    unweighted = Recalibrated(GaussianNB()).fit(X, Y).calibrator_.source.scores.log_loss
     own = model.fit(X, Y, sample_weight=weight).calibrator_.source.scores.log_loss
     assert own != pytest.approx(unweighted)
 
@@ -193,8 +193,18 @@ def test_frames_copies_and_pickles() -> None:
     fitted = clone(model).fit(frame, np.array(list("abc"))[Y3])
     copied = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(copied.predict_proba(frame), fitted.predict_proba(frame))
-    assert fitted[-1].feature_names_in_.tolist() == list(frame.columns)
     assert fitted.classes_.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_names_of_features_are_kept_where_the_classifier_keeps_them(library: str) -> None:
+    frame = StandardScaler().set_output(transform=library).fit_transform(X3)
+    alone = GaussianNB().fit(frame, Y3)  # scikit-learn 1.6 reads no names from polars 2
+    kept = Recalibrated(GaussianNB(), "temperature").fit(frame, Y3)
+    assert (
+        getattr(kept, "feature_names_in_", np.empty(0)).tolist()
+        == getattr(alone, "feature_names_in_", np.empty(0)).tolist()
+    )
 
 
 def test_whole_weights_are_repeated_cases_and_others_importance() -> None:
