@@ -53,7 +53,7 @@ def command(
       veracity check models.csv --require "gam:losses.log.CL.high<=0.2"
       veracity check second.csv --against first.csv --require "log_loss not worse by 0.01"
     """
-    from veracity.engines._progress import ProgressBar
+    from veracity.progress import ProgressBar
     from veracity.results import check as gate
 
     lines = list(wanted)

@@ -10,7 +10,7 @@ import click
 
 from veracity.cli._click import ESTIMATION, FILES, OUTPUTS, READ, Command, Option, Outputs, Request, read_options_from
 from veracity.cli._output_files import check_outputs, files_read, tell, to_stdout
-from veracity.engines._progress import ProgressBar
+from veracity.progress import ProgressBar
 
 if TYPE_CHECKING:
     from veracity.inputs import Forecasts

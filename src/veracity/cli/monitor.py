@@ -22,7 +22,7 @@ from veracity.cli._click import (
     read_options_from,
 )
 from veracity.cli._output_files import check_outputs, files_read, tell, to_stdout
-from veracity.engines._progress import ProgressBar
+from veracity.progress import ProgressBar
 
 if TYPE_CHECKING:
     from veracity.files.files_read import FilesRead

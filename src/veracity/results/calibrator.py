@@ -17,6 +17,7 @@ from veracity.estimate.loss.one_map import gain_of, others
 from veracity.estimate.loss.recalibration import fit_member
 from veracity.inputs import without_outcomes
 from veracity.kernels.blas import one_blas_thread, section
+from veracity.progress import tracked, working
 from veracity.records.fix import Fix
 from veracity.records.reading import Reading, unknown
 from veracity.records.sections import Gain
@@ -114,7 +115,7 @@ class Calibrator:
             raise ValueError("all cases belong together: none are left to judge a map that was fitted on the others")
         rows, split, plan = recalibration.rows, recalibration.folds, self._plan
         mapped, parts = np.empty((len(split.row), rows.k)), rows.take(split.row)
-        for fold in split.used:
+        for fold in tracked("assessing out of fold", split.used, len(split.used)):
             rest, here = others(recalibration, fold), np.flatnonzero(split.fold == fold)
             if self.fix is None:
                 fitted = fit_member(self.method, rest)
@@ -226,6 +227,7 @@ def calibrate(
 
 
 @one_blas_thread
+@working("calibrating")
 def calibrator(a: Assessment, method: str = ADVISED) -> Calibrator:
     """Return the calibrator of the forecasts that were assessed."""
     tally, unjudged = a._counted, a._shared.unmapped

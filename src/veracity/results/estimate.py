@@ -11,6 +11,7 @@ from veracity import __version__
 from veracity.estimate.monitoring.unlabelled import estimated
 from veracity.inputs import Forecasts, check, prepare
 from veracity.kernels.blas import one_blas_thread
+from veracity.progress import working
 from veracity.records.findings import Finding
 from veracity.records.monitoring import EstimateRecord
 from veracity.records.reading import Reading
@@ -59,6 +60,7 @@ class Estimate(Presented):
 
 
 @one_blas_thread
+@working("estimating")
 def estimate(reference: Any, y_proba: Any, *, r: Any = (), level: float = 0.95, model: str | None = None) -> Estimate:
     """Return the estimate for forecasts without outcomes; `reference` as in `monitor`."""
     p, count, names = _forecasts(reference, y_proba)

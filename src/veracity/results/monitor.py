@@ -19,6 +19,7 @@ from veracity.estimate.monitoring.reference import FEWEST_DAYS, Days, Reference,
 from veracity.estimate.monitoring.watch import State
 from veracity.inputs import Forecasts, check, prepare
 from veracity.kernels.blas import one_blas_thread
+from veracity.progress import working
 from veracity.records.findings import Finding
 from veracity.records.monitoring import DAY, WEEK, MonitorRecord
 from veracity.results.assess import models_of
@@ -161,6 +162,7 @@ def monitor(
 
 
 @one_blas_thread
+@working("monitoring")
 def monitored(
     forecasts: Forecasts,
     reference: Any = None,

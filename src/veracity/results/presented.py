@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from veracity.extras import extras
+from veracity.progress import working
 from veracity.results.document import encode
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Presented:
     @overload
     def report(self, path: str | Path) -> None: ...
 
+    @working("writing the report")
     def report(self, path: str | Path | None = None) -> Page | None:
         """Write the report, one HTML file that opens offline, or a PDF by the ending of the path.
 
@@ -74,8 +76,10 @@ class Presented:
             import_module("veracity.show").write(self, path)
         return None
 
+    @working("assessing")
     def _repr_html_(self) -> str:
         return str(import_module("veracity.show").to_notebook(self))
 
+    @working("assessing")
     def __repr__(self) -> str:
         return str(import_module("veracity.show").to_terminal(self, 100))

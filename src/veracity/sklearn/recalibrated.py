@@ -28,6 +28,7 @@ from sklearn.utils.validation import (
 
 from veracity.calibrators import mapped_rows
 from veracity.inputs import Forecasts, without_outcomes
+from veracity.progress import tracked, working
 from veracity.results.assess import assessment
 from veracity.results.assessment import Assessment
 from veracity.results.calibrator import Calibrator, calibrate
@@ -95,6 +96,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.ensemble = ensemble
         self.n_jobs = n_jobs
 
+    @working("recalibrating")
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
         """Fit the classifier in each fold, and the map on the forecasts of the other cases.
 
@@ -119,7 +121,9 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         else:
             folds, fit = self._folds(X, labels, routed.splitter.split), delayed(_fitted_and_scored)
             given = (X, labels, self.classes_, routed.classifier.fit)
-            done = Parallel(n_jobs=self.n_jobs)(fit(clone(self.classifier), *given, *fold) for fold in folds)
+            tasks = (fit(clone(self.classifier), *given, *fold) for fold in folds)
+            running = Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)
+            done = list(tracked(f"fitting {type(self.classifier).__name__}", running, len(folds), first=1))
             self.classifiers_ = [classifier for classifier, _ in done]
             tests, scores = [test for _, test in folds], [fold_scores for _, fold_scores in done]
         self.calibrator_ = self._calibrator(np.concatenate(scores), labels, weight, tests, repeated)
