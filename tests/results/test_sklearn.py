@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.datasets import load_breast_cancer, load_wine, make_classification
+from sklearn.datasets import load_breast_cancer, load_wine, make_blobs, make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.multiclass import OneVsOneClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -26,6 +27,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import veracity as vc
 from veracity import metrics
 from veracity.sklearn import AssessmentDisplay, Recalibrated, scorer, scorers
+from veracity.sklearn._link import are_votes, margins
 
 X, Y = make_classification(600, n_redundant=10, random_state=0)
 X3, Y3 = load_wine(return_X_y=True)
@@ -120,9 +122,31 @@ def test_scores_of_many_classes_get_a_matrix_where_it_is_clearly_better() -> Non
     from sklearn.datasets import load_digits
 
     rows, labels = load_digits(return_X_y=True)
-    svm = make_pipeline(StandardScaler(), SVC(random_state=0))
-    assert Recalibrated(svm).fit(rows[::2], labels[::2]).link_.fitted.name == "matrix"
-    assert Recalibrated(svm).fit(X3[::2], Y3[::2]).link_.fitted.name == "temperature"
+    ridge = make_pipeline(StandardScaler(), RidgeClassifier())
+    assert Recalibrated(ridge).fit(rows[::2], labels[::2]).link_.fitted.name == "matrix"
+    assert Recalibrated(ridge).fit(X3[::2], Y3[::2]).link_.fitted.name == "temperature"
+
+
+@pytest.mark.parametrize("classifier", [SVC(), OneVsOneClassifier(LinearSVC())])
+def test_votes_of_one_against_one_become_sums_of_margins(classifier: Any) -> None:
+    rows = StandardScaler().fit_transform(X3)
+    fitted = Recalibrated(classifier).fit(rows, Y3)
+    assert fitted.link_.of_votes
+    pairs = SVC(decision_function_shape="ovo").fit(rows, Y3).decision_function(rows)  # 0 against 1, 0 and 1 against 2
+    sums = np.column_stack([pairs[:, 0] + pairs[:, 1], pairs[:, 2] - pairs[:, 0], -pairs[:, 1] - pairs[:, 2]])
+    np.testing.assert_allclose(margins(SVC().fit(rows, Y3).decision_function(rows)), sums, rtol=1e-9)
+
+
+def test_scores_of_one_against_the_rest_are_no_votes() -> None:
+    assert not Recalibrated(RidgeClassifier()).fit(X3, Y3).link_.of_votes
+    assert not are_votes(np.array([[1.0, 0.0]]))
+
+
+def test_scores_that_are_always_right_in_few_cases_rule_nothing_out() -> None:
+    rows, labels = make_blobs(45, centers=3, cluster_std=0.1, random_state=0)
+    svm = Recalibrated(SVC()).fit(rows, labels)
+    assert svm.predict_proba(rows).min() > 1e-4
+    assert svm.score(rows, labels) == 1.0
 
 
 def test_a_frozen_classifier_is_not_fitted_again() -> None:

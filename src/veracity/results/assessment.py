@@ -14,6 +14,7 @@ import numpy as np
 
 from veracity import estimate
 from veracity.calibrators import Fitted
+from veracity.estimate.calibration.careful_correction import CAUTION
 from veracity.estimate.calibration.fix import Advice
 from veracity.estimate.loss.losses import NoProbabilities
 from veracity.kernels.blas import one_blas_thread, section
@@ -220,12 +221,16 @@ class Assessment(Tabular):
     @section
     def _advised(self) -> Advice:
         """The advice with the map that it means."""
+        return self._advised_with(CAUTION)
+
+    def _advised_with(self, caution: float) -> Advice:
+        """Return the advice whose correction is shortened by so many standard errors."""
         shared, baseline = self._shared, self.baseline.log_loss
         if shared.unmapped or baseline is None:
             return Advice(Fix("none", shared.unmapped or None))
         loss, share = float(self.scores.log_loss), self.verdict_detail.gain.high
         upper = None if share is None else share * loss  # the same end that the calibration loss has
-        return estimate.advice(self._state, self.verdict_detail, shared.recalibration, loss, baseline, upper)
+        return estimate.advice(self._state, self.verdict_detail, shared.recalibration, loss, baseline, upper, caution)
 
     @property
     def advised_map(self) -> Fitted | None:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from veracity import calibrators
 from veracity.calibrators import Fitted
+from veracity.estimate.calibration.careful_correction import CAUTION
 from veracity.estimate.calibration.remedies import best_map
 from veracity.estimate.loss.one_map import gain_of, others
 from veracity.estimate.loss.recalibration import fit_member
@@ -54,6 +55,7 @@ class Calibrator:
     fitted: Fitted
     fix: Fix | None = None  # the advice, where the map is the advised one
     source: Assessment | None = None  # of the forecasts that it was fitted on; None where it was read from JSON
+    caution: float = CAUTION
 
     @property
     def method(self) -> str:
@@ -120,7 +122,7 @@ class Calibrator:
             if self.fix is None:
                 fitted = fit_member(self.method, rest)
             else:
-                fitted = _advised(assessment(Tally.of(rest, plan=plan)))
+                fitted = _advised(assessment(Tally.of(rest, plan=plan)), self.caution)[0]
             try:
                 mapped[here] = calibrators.mapped_rows(fitted, parts.take(here))
             except ValueError as problem:
@@ -228,13 +230,16 @@ def calibrate(
 
 @one_blas_thread
 @working("calibrating")
-def calibrator(a: Assessment, method: str = ADVISED) -> Calibrator:
-    """Return the calibrator of the forecasts that were assessed."""
+def calibrator(a: Assessment, method: str = ADVISED, caution: float = CAUTION) -> Calibrator:
+    """Return the calibrator of the forecasts that were assessed.
+
+    caution  standard errors by which the step of the advised correction is shortened
+    """
     tally, unjudged = a._counted, a._shared.unmapped
     if unjudged:
         raise ValueError(f"no map can be fitted: {unjudged}")
     if method == ADVISED:
-        return Calibrator(_advised(a), a.advice, a)
+        return Calibrator(*_advised(a, caution), a, caution)
     return Calibrator(named(method, tally), None, a)
 
 
@@ -248,8 +253,11 @@ def named(method: str, tally: Tally) -> Fitted:
     return best
 
 
-def _advised(a: Assessment) -> Fitted:
-    return calibrators.fit(IDENTITY, a._counted.rows) if a.advised_map is None else a.advised_map
+def _advised(a: Assessment, caution: float) -> tuple[Fitted, Fix]:
+    """Return the map that is advised with this caution, and the advice."""
+    advice = a._advised if caution == CAUTION else a._advised_with(caution)
+    fitted = calibrators.fit(IDENTITY, a._counted.rows) if advice.fitted is None else advice.fitted
+    return fitted, advice.fix
 
 
 def _check_method(method: object) -> None:

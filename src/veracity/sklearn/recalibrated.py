@@ -27,11 +27,12 @@ from sklearn.utils.validation import (
 )
 
 from veracity.calibrators import mapped_rows
+from veracity.estimate.calibration.careful_correction import CAUTION
 from veracity.inputs import Forecasts, without_outcomes
 from veracity.progress import tracked, working
-from veracity.results.assess import assessment
+from veracity.results.assess import assess, assessment
 from veracity.results.assessment import Assessment
-from veracity.results.calibrator import Calibrator, calibrate
+from veracity.results.calibrator import Calibrator, calibrator
 from veracity.sklearn._link import linked
 from veracity.state.tally import Tally
 from veracity.types import Array
@@ -162,7 +163,8 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             forecasts = Forecasts.of(own, p, labels=names, **weights, clusters=twice)
         except ValueError as problem:
             raise ValueError(f"{name}: {problem}") from None
-        return calibrate(forecasts, method=self.method)
+        a = assess(forecasts)
+        return calibrator(a, self.method, caution=CAUTION if not a.calibration_slope > 1.0 else 0.0)
 
     def _folds(self, X: Any, labels: Array, params: dict[str, Any]) -> list[tuple[Array, Array]]:
         """Return (rows to fit on, rows to forecast) of each fold; each class is in all of a number of folds."""
