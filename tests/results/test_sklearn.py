@@ -106,6 +106,14 @@ def test_classifiers_are_pooled_by_logarithms_unless_their_forecasts_are_over_co
         np.testing.assert_allclose(fitted.predict_proba(data[0]), mean / mean.sum(axis=1, keepdims=True), rtol=1e-9)
 
 
+@pytest.mark.parametrize("classifier", [RandomForestClassifier(20, random_state=0), GaussianNB()])
+def test_the_step_is_the_best_on_average_where_forecasts_are_too_cautious(classifier: Any) -> None:
+    fitted = Recalibrated(classifier).fit(X3[::3], Y3[::3]).calibrator_
+    careful, best = fitted.source._advised_with(1.5), fitted.source._advised_with(0.0)
+    assert careful.fix.strength is None or careful.fix.strength < best.fix.strength
+    assert fitted.fix == (best.fix if fitted.source.calibration_slope > 1.0 else careful.fix)
+
+
 def test_one_classifier_alone_rules_nothing_out() -> None:
     fitted = Recalibrated(Sure()).fit(np.arange(100.0)[:, None] / 100, np.arange(100) % 2)
     fitted.pool_, fitted.link_, fitted.calibrator_ = (
@@ -275,6 +283,11 @@ BAD = {
     "set decision_function_shape='ovr'": lambda: Recalibrated(SVC(decision_function_shape="ovo")).fit(
         *make_classification(300, n_classes=4, n_informative=4, random_state=0)
     ),
+    "pairs of classes in its columns": lambda: Recalibrated(
+        make_pipeline(StandardScaler(), SVC(decision_function_shape="ovo"))
+    ).fit(X3, Y3),
+    "FrozenEstimator instance is not fitted": lambda: Recalibrated(FrozenEstimator(GaussianNB())).fit(X, Y),
+    "sample_weight: -1 is negative": lambda: Recalibrated(GaussianNB()).fit(X, Y, sample_weight=-np.ones(600)),
     "kind: 'roc' is not one of": lambda: AssessmentDisplay.from_predictions(Y, np.full(600, 0.5), kind="roc"),
     "LinearSVC has no predict_proba": lambda: AssessmentDisplay.from_estimator(LinearSVC().fit(X, Y), X, Y),
 }

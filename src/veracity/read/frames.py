@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 import polars as pl
@@ -21,6 +22,7 @@ def polars_frame(data: Any) -> pl.DataFrame:
         raise ValueError(
             f"a {type(data).__name__} is no frame\n"
             "  give outcomes and probabilities (y_true, y_proba), or a pandas, polars, pyarrow or duckdb frame"
+            + (f";\n  a file:  veracity.engines.assess({str(data)!r})" if isinstance(data, str | PathLike) else "")
         ) from None
     except nw.exceptions.DuplicateError:
         names = [str(c) for c in data.columns]

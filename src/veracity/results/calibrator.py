@@ -194,7 +194,7 @@ def calibrate(
     counts : array-like of int, shape (n,), optional
         Number of identical cases that each row stands for.
     labels : sequence of length k, optional
-        Class of each column of `y_proba`. Default: the sorted distinct labels, or the order of a categorical.
+        Class of each column of `y_proba`. Default: the sorted distinct labels, or the order of an ordered categorical.
     pos_label : label, optional
         The event, where `y_proba` has one column.
     clusters : array-like of shape (n,), optional
@@ -215,7 +215,7 @@ def calibrate(
     Identity, fitted on 20 cases: no correction is advised (no fault was found), so probabilities stay
       as they are.
     """
-    _check_method(method)
+    check_method(method)
     columns = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
     columns |= {"clusters": clusters, "time": time}
     given: dict[str, Any] = {name: value for name, value in columns.items() if value is not None}
@@ -260,7 +260,8 @@ def _advised(a: Assessment, caution: float) -> tuple[Fitted, Fix]:
     return fitted, advice.fix
 
 
-def _check_method(method: object) -> None:
+def check_method(method: object) -> None:
+    """Refuse a method that is none."""
     choices = [ADVISED, BEST, *calibrators.names()]
     if method not in choices:
         raise ValueError(f"method: {method!r:.80} is not one of {', '.join(choices)}")

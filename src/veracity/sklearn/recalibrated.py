@@ -32,7 +32,7 @@ from veracity.inputs import Forecasts, without_outcomes
 from veracity.progress import tracked, working
 from veracity.results.assess import assess, assessment
 from veracity.results.assessment import Assessment
-from veracity.results.calibrator import Calibrator, calibrator
+from veracity.results.calibrator import Calibrator, calibrator, check_method
 from veracity.sklearn._link import linked
 from veracity.state.tally import Tally
 from veracity.types import Array
@@ -103,6 +103,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
         Weights are those of importance; whole numbers of an integer type say how many cases a row stands for.
         """
+        check_method(self.method)
         outcomes = np.asarray(y)
         if outcomes.ndim == 2 and outcomes.shape[1] > 1:
             raise ValueError(f"y has shape {outcomes.shape}: several outcomes per case\n  give one label for each row")
@@ -111,8 +112,12 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if not len(labels):
             raise ValueError("y is empty: there is nothing to fit on\n  give at least two cases of each class")
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if weight is not None and (weight < 0.0).any():
+            raise ValueError(f"sample_weight: {weight.min():g} is negative\n  correct the value, or leave the row out")
         repeated = weight is not None and np.asarray(sample_weight).dtype.kind in "iu"
         routed, frozen = self._routed(weight, params), isinstance(self.classifier, FrozenEstimator)
+        if frozen:
+            check_is_fitted(self.classifier)
         self.classes_ = np.asarray(self.classifier.classes_) if frozen else np.unique(labels)
         if len(self.classes_) < 2:
             raise ValueError(f"y: one class only, {self.classes_[0]}\n  give cases of at least two classes")
@@ -276,10 +281,18 @@ def _scores(classifier: Any, X: Any, classes: Array) -> Array:
     scores = np.asarray(predictions, dtype=np.float64)
     if method == "decision_function" and scores.ndim == 1:
         scores = np.column_stack([-scores / 2.0, scores / 2.0])
-    if scores.ndim != 2 or scores.shape[1] != k:
+    in_pairs = k == 3 and method == "decision_function" and _gives_pairs(classifier)  # as many as classes
+    if scores.ndim != 2 or scores.shape[1] != k or in_pairs:
         remedy = (
             "set decision_function_shape='ovr'" if method == "decision_function" else "give one column for each class"
         )
-        raise ValueError(f"{method} of {name} has shape {scores.shape}; {k} classes need shape (n, {k})\n  {remedy}")
+        what = "pairs of classes in its columns" if in_pairs else f"shape {scores.shape}"
+        raise ValueError(f"{method} of {name} has {what}; {k} classes need shape (n, {k})\n  {remedy}")
     own = np.asarray(classifier.classes_)
     return scores if np.array_equal(own, classes) else scores[:, [own.tolist().index(c) for c in classes.tolist()]]
+
+
+def _gives_pairs(classifier: Any) -> bool:
+    """Whether the columns of the decision function are pairs of classes, here or in a step of a pipeline."""
+    shapes = {name: value for name, value in classifier.get_params().items() if "decision_function_shape" in name}
+    return "ovo" in shapes.values()
