@@ -3,8 +3,8 @@
 Log loss on held-out data that scikit-learn ships or makes, the same classifiers in the same folds for all methods: five
 data sets × four classifiers. `fix` is one classifier with the map that its out-of-fold forecasts are advised, beside
 `CalibratedClassifierCV(ensemble=False)`. `… 20 unseen` takes small data sets on which no rule was chosen, `… pools
-DATASETS`: log loss by the mean that `Recalibrated` takes over its
-classifiers, on other data than those of the table.
+DATASETS` gives the log loss by the mean that `Recalibrated` takes over its classifiers, on other data than those of the
+table.
 """
 
 from __future__ import annotations

@@ -99,9 +99,7 @@ def test_classifiers_are_pooled_by_logarithms_unless_their_forecasts_are_over_co
     ):
         fitted = Recalibrated(classifier).fit(*data)
         assert fitted.pool_ == pool
-        own = [fitted.calibrator_.predict(one.predict_proba(data[0])) for one in fitted.classifiers_]
-        if fitted.link_ is not None:
-            own = [fitted.calibrator_.predict(fitted.link_(one.predict_proba(data[0]))) for one in fitted.classifiers_]
+        own = [fitted.calibrator_.predict(fitted.link_(one.predict_proba(data[0]))) for one in fitted.classifiers_]
         mean = np.mean(own, axis=0) if pool == "arithmetic" else np.exp(np.mean(np.log(own), axis=0))
         np.testing.assert_allclose(fitted.predict_proba(data[0]), mean / mean.sum(axis=1, keepdims=True), rtol=1e-9)
 
@@ -116,11 +114,8 @@ def test_the_step_is_the_best_on_average_where_forecasts_are_too_cautious(classi
 
 def test_one_classifier_alone_rules_nothing_out() -> None:
     fitted = Recalibrated(Sure()).fit(np.arange(100.0)[:, None] / 100, np.arange(100) % 2)
-    fitted.pool_, fitted.link_, fitted.calibrator_ = (
-        "geometric",
-        None,
-        vc.calibrate(Y, Y * 0.6 + 0.2, method="identity"),
-    )
+    identity = vc.calibrate(Y, Y * 0.6 + 0.2, method="identity")
+    fitted.pool_, fitted.link_, fitted.calibrator_ = "geometric", np.asarray, identity
     for place, classifier in enumerate(fitted.classifiers_):
         classifier.p = 1.0 if place else 0.0
     np.testing.assert_allclose(fitted.predict_proba(np.zeros((2, 1))), [[0.2, 0.8]] * 2)
@@ -167,6 +162,12 @@ def test_a_frozen_classifier_is_not_fitted_again() -> None:
     np.testing.assert_allclose(fitted.predict_proba(X), expected, rtol=1e-12)
     with pytest.raises(ValueError, match="the classifier does not know the class 7"):
         Recalibrated(FrozenEstimator(once)).fit(X[half:], np.where(Y[half:] == 1, 7, 0))
+
+
+def test_a_classifier_that_first_says_0_to_a_new_case_rules_nothing_out() -> None:
+    fitted = Recalibrated(Sure(), ensemble=False).fit(np.arange(100.0)[:, None] / 100, np.arange(100) % 2)
+    fitted.classifiers_[0].p = 1.0
+    assert 0.0 < fitted.predict_proba([[0.5]])[0, 0] < 0.3
 
 
 def test_trees_that_say_0_rule_nothing_out() -> None:

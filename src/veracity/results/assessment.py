@@ -218,19 +218,16 @@ class Assessment(Tabular):
         fix = self._advised.fix
         return fix if fix.map is None else replace(fix, python=FIT_AND_USE)
 
-    @section
-    def _advised(self) -> Advice:
-        """The advice with the map that it means."""
-        return self._advised_with(CAUTION)
-
-    def _advised_with(self, caution: float) -> Advice:
-        """Return the advice whose correction is shortened by so many standard errors."""
+    def _advised_with(self, caution: float = CAUTION) -> Advice:
+        """Return the advice with the map that it means; its step is shortened by so many standard errors."""
         shared, baseline = self._shared, self.baseline.log_loss
         if shared.unmapped or baseline is None:
             return Advice(Fix("none", shared.unmapped or None))
         loss, share = float(self.scores.log_loss), self.verdict_detail.gain.high
         upper = None if share is None else share * loss  # the same end that the calibration loss has
         return estimate.advice(self._state, self.verdict_detail, shared.recalibration, loss, baseline, upper, caution)
+
+    _advised = section(_advised_with)
 
     @property
     def advised_map(self) -> Fitted | None:
@@ -432,22 +429,20 @@ class Assessment(Tabular):
         return self._shared.shown(estimate.expected_score(self._state, parameter_of(key)))
 
     def _losses(self, key: str) -> records.Losses:
-        tally, plan = self._state, self._state.plan
-        if self._shared.unfitted:
-            return estimate.no_losses(self._shared.unfitted)
+        tally, plan, shared = self._state, self._state.plan, self._shared
+        if shared.unfitted:
+            return estimate.no_losses(shared.unfitted)
         score = {"log": self.scores.log_loss, "brier": self.scores.brier}.get(key)
-        if score is None and self._shared.recalibration is not None:
-            score = estimate.score_at(tally, self._shared.recalibration, parameter_of(key))
-        upper = None
-        if key == "log" and plan.map == "auto" and self.verdict_detail.gain.high is not None and score is not None:
-            upper = self.verdict_detail.gain.high * float(score)
+        if score is None and shared.recalibration is not None:
+            score = estimate.score_at(tally, shared.recalibration, parameter_of(key))
+        most = self.verdict_detail.gain.high if key == "log" and plan.map == "auto" else None
+        upper = None if most is None or score is None else most * float(score)
         options: dict[str, Any] = {"map": plan.map, "level": plan.level, "score": score, "upper": upper}
-        options["ideal"] = self._shared.ideal
         try:
-            losses = estimate.losses(tally.rows, rule_of(key), self._shared.recalibration, **options)
+            losses = estimate.losses(tally.rows, rule_of(key), shared.recalibration, ideal=shared.ideal, **options)
         except NoProbabilities as error:
             losses = estimate.no_losses(str(error), score)
-        return self._shared.shown(losses)
+        return shared.shown(losses)
 
     @property
     def _no_means(self) -> records.Means:

@@ -62,13 +62,24 @@ def of_scores(name: str, scores: Array, codes: Ints, weight: Floats | None, clas
     return SoftScores(scale, calibrators.fit(name, rows, **({} if name == "platt" else {"pseudo": PSEUDO})), of_votes)
 
 
-def of_certainties(p: Array, classes: tuple[Any, ...]) -> Link:
+@dataclass(frozen=True)
+class Lifted:
+    """Probabilities, those of rows with a 0 not below the floor."""
+
+    floor: Floor
+
+    def __call__(self, p: Array) -> Array:
+        certain = (p == 0.0).any(axis=1, keepdims=True)
+        return np.where(certain, self.floor(p), p) if certain.any() else p
+
+
+def of_certainties(p: Array, classes: tuple[Any, ...]) -> Lifted:
     """Return the map that lifts 0 to half of the smallest share that was given, within limits.
 
     Trees and votes say 0 where they have seen no case, which is not evidence that there is none.
     """
     least = min(max(float(p[p > 0.0].min()) / 2.0, LEAST), MOST / len(classes))
-    return Floor(classes, minimum=least)
+    return Lifted(Floor(classes, minimum=least))
 
 
 def linked(
@@ -79,17 +90,15 @@ def linked(
     parts: Sequence[slice],
     *,
     probabilities: bool,
-) -> tuple[Link | None, Array]:
+) -> tuple[Link, Array]:
     """Return the link for new scores, and the probabilities of these, each by a link fitted to the other parts.
 
     Decision scores of two classes go through Platt scaling, of more through a temperature, or through matrix scaling
-    where that is clearly better on the other parts. None where scores are probabilities and all are above 0.
+    where that is clearly better on the other parts. Probabilities are lifted from 0, which new ones may be.
     """
     if probabilities:
-        if (scores > 0.0).all():
-            return None, scores
-        floor = of_certainties(scores, classes)
-        return floor, floor(scores)
+        lifted = of_certainties(scores, classes)
+        return lifted, lifted(scores)
     k, names = len(classes), ["platt"] if len(classes) == 2 else ["temperature"]
     if k > 2 and len(parts) > 1 and k * (k + 1) <= len(scores):
         names.append("matrix")

@@ -42,7 +42,9 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier and the recalibration that its out-of-fold forecasts call for.
 
     The forecasts of every case come from a classifier that was fitted without its fold; the map from stated to better
-    probabilities is chosen and fitted on all of them.
+    probabilities is chosen and fitted on all of them. New cases get forecasts of more cases and classifiers, which are
+    surer with right: where those out of fold are too cautious, the map takes the step that gains most on average,
+    tested or not; elsewhere the careful step of the answer.
 
     Parameters
     ----------
@@ -202,7 +204,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         total, logs = np.zeros((2, _num_samples(X), len(self.classes_)))
         for classifier in self.classifiers_:
             p = _scores(classifier, X, self.classes_)
-            p = self.calibrator_.predict(p if self.link_ is None else self.link_(p))
+            p = self.calibrator_.predict(self.link_(p))
             total += p
             with np.errstate(divide="ignore"):
                 logs += np.log(p)
