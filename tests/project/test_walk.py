@@ -60,7 +60,7 @@ class Walk:
         if (
             room in WALKERS
             and room != module.partition(".")[0]
-            and not module.startswith(("cli", "inputs", "records", "files", "extras", "words", "options"))
+            and not module.startswith(("cli", "inputs", "records", "files", "extras", "words", "options", "progress"))
         ):
             line = f"{room} → {called}"
             self.lines += [] if line in self.lines else [line]
@@ -102,7 +102,7 @@ class Counter:
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
         module = place(code) if event == "call" else ""
-        if not module:
+        if not module or module == "progress":  # a bar watches the walk and is no step of it
             return
         self.calls += 1
         caller = frame.f_back

@@ -16,7 +16,7 @@ import click
 from veracity.cli._click import Request, typed_input_options
 from veracity.cli._database import counted_in_database
 from veracity.cli._output_files import tell
-from veracity.engines._progress import ProgressBar
+from veracity.progress import ProgressBar
 
 if TYPE_CHECKING:
     from veracity.engines import Engine

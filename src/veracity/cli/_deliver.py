@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from veracity.cli._click import Outputs, Request
 from veracity.cli._output_files import OutputFiles, check_files, check_outputs, files_read, to_stdout
-from veracity.engines._progress import ProgressBar, progress_bar
+from veracity.progress import ProgressBar
 
 if TYPE_CHECKING:
     from veracity.files.files_read import FilesRead
@@ -35,7 +35,7 @@ def answer(request: Request, outputs: Outputs, made_by: Answer, tally: str | Non
     read = files_read(request)
     check_outputs(outputs, read, request.checkpoint)
     check_files({"--tally": tally}, read, outputs.force)
-    with progress_bar("reading", quiet=request.quiet) as working:
+    with ProgressBar("reading", quiet=request.quiet) as working:
         judgement = made_by(request, working)
         state = None if tally is None else tally_bytes(judgement, tally)
         working.begin("assessing")

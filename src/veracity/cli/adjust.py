@@ -12,7 +12,7 @@ import click
 from veracity.cli._click import ENGINES, ESTIMATION, FILES, FORCE, READ, Command, Option, Request
 from veracity.cli._mapped_rows import ROWS, SUFFIX, check_rows_file, map_file_of, one_model, warn_of_changes, write
 from veracity.cli._output_files import OutputFiles, files_read, tell
-from veracity.engines._progress import progress_bar
+from veracity.progress import ProgressBar
 
 if TYPE_CHECKING:
     from veracity.results.recalibration_job import RecalibrationJob
@@ -95,7 +95,7 @@ def command(
     from veracity import calibrators
 
     calibrators.adjustment(wanted_rule)  # refuses a rule that has none
-    with progress_bar("reading") as working, OutputFiles(read) as outputs:
+    with ProgressBar("reading") as working, OutputFiles(read) as outputs:
         asked = to == "sample" or (to == "em" and trained_on in (None, "sample"))
         model = one_model(request, working, outcomes="asked" if asked else "unused", suffix=suffix)
         if to == "em":

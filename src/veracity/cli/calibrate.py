@@ -10,7 +10,7 @@ import click
 from veracity.cli._click import ENGINES, ESTIMATION, FILES, FORCE, MAPS, OUTPUT, READ, Command, Option, Request
 from veracity.cli._mapped_rows import ROWS, SUFFIX, check_rows_file, one_model, warn_of_changes, write
 from veracity.cli._output_files import OutputFiles, check_files, files_read, tell
-from veracity.engines._progress import progress_bar
+from veracity.progress import ProgressBar
 
 if TYPE_CHECKING:
     from veracity.calibrators import Fitted
@@ -49,7 +49,7 @@ def fit(files: tuple[str, ...], name: str, output: str, force: bool, **options: 
     request = Request.taken_from(files, options)
     read = files_read(request)
     check_files({"-o": output}, read, force)
-    with progress_bar("reading") as working:
+    with ProgressBar("reading") as working:
         model = one_model(request, working, judged=name in CHOSEN)
         warn_of_changes(model)
         fitted = CHOSEN[name](model.tally) if name in CHOSEN else model.fit(name)
@@ -103,7 +103,7 @@ def apply(map_file: str, files: tuple[str, ...], output: str, suffix: str | None
         raise ValueError(f"{map_file}: this is not a map in JSON; `veracity calibrate fit` writes one") from None
     except ValueError as error:
         raise ValueError(f"{map_file}: {error}") from None
-    with progress_bar("reading") as working, OutputFiles(read) as outputs:
+    with ProgressBar("reading") as working, OutputFiles(read) as outputs:
         model = one_model(request, working, outcomes="unused", classes=fitted.classes, suffix=suffix)
         warn_of_changes(model)
         number = write(model, fitted, output, outputs, suffix)

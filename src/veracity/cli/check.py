@@ -54,7 +54,7 @@ def command(
       veracity check models.csv --require "gam:losses.log.CL.high<=0.2"
       veracity check second.csv --against first.csv --require "log_loss not worse by 0.01"
     """
-    from veracity.engines._progress import progress_bar
+    from veracity.progress import ProgressBar
     from veracity.results import check as gate
 
     lines = list(wanted)
@@ -76,7 +76,7 @@ def command(
     request = Request.taken_from(files, options, quiet)
     read = files_read(request, against, requirements)
     check_files({"--markdown": markdown, "--junit": junit}, read, force, request.checkpoint)
-    with progress_bar("reading", quiet=quiet) as working:
+    with ProgressBar("reading", quiet=quiet) as working:
         outcomes = _outcomes(request, working, parsed, against)
     reports = [(markdown, gate.to_markdown), (junit, gate.to_junit)]
     with OutputFiles(read) as together:

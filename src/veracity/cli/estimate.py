@@ -10,7 +10,7 @@ import click
 
 from veracity.cli._click import ESTIMATION, FILES, OUTPUTS, READ, Command, Option, Outputs, Request, read_options_from
 from veracity.cli._output_files import check_outputs, files_read, tell, to_stdout
-from veracity.engines._progress import progress_bar
+from veracity.progress import ProgressBar
 
 if TYPE_CHECKING:
     from veracity.inputs import Forecasts
@@ -49,7 +49,7 @@ def command(files: tuple[str, ...], reference: str, r: tuple[float, ...], **opti
     from veracity.cli.monitor import single_model
     from veracity.results.estimate import estimate
 
-    with progress_bar("reading", quiet=outputs.quiet) as working:
+    with ProgressBar("reading", quiet=outputs.quiet) as working:
         layout, labelled = single_model(replace(request, files=(reference,)), (reference,))
         new = _new(request, layout)
         working.begin("estimating")

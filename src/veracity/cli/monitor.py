@@ -22,7 +22,7 @@ from veracity.cli._click import (
     read_options_from,
 )
 from veracity.cli._output_files import check_outputs, files_read, tell, to_stdout
-from veracity.engines._progress import progress_bar
+from veracity.progress import ProgressBar
 
 if TYPE_CHECKING:
     from veracity.files.files_read import FilesRead
@@ -82,7 +82,7 @@ def command(
     from veracity.files.whole_files import write_whole
     from veracity.results.monitor import monitored
 
-    with progress_bar("reading", quiet=outputs.quiet) as working:
+    with ProgressBar("reading", quiet=outputs.quiet) as working:
         layout, forecasts = single_model(request, files)
         labelled = None if reference is None else reference_forecasts(request, reference, layout)
         working.begin("assessing")

@@ -166,10 +166,10 @@ def assess(
     options   of the engine; on_error="skip" leaves out files that cannot be read, and a finding names them
     progress  called now and then; by default a bar is shown on a terminal or in a notebook after two seconds
     """
-    from veracity.engines._progress import progress_bar
+    from veracity.progress import ProgressBar
 
     started = time.perf_counter()
-    with progress_bar("reading", quiet=progress is not None) as working:
+    with ProgressBar("reading", quiet=progress is not None) as working:
         used = Engine(engine, options, working.watch)
         source = used.open(data, reading)
         counted = used.count(source, plan, checkpoint=checkpoint, progress=progress)

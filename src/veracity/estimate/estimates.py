@@ -11,6 +11,7 @@ import numpy as np
 
 from veracity import estimate
 from veracity.calibrators import Fitted
+from veracity.estimate.calibration.careful_correction import CAUTION
 from veracity.estimate.calibration.fix import Advice
 from veracity.estimate.loss.losses import NoProbabilities
 from veracity.estimate.rule_names import RULES, parameter_of, rule_key, rule_of
@@ -227,12 +228,16 @@ class Estimates:
     @section
     def _advised(self) -> Advice:
         """The advice with the map that it means."""
+        return self._advised_with()
+
+    def _advised_with(self, caution: float = CAUTION) -> Advice:
+        """Return that advice with a step that is shortened by so many standard errors."""
         shared, baseline = self._shared, self.baseline.log_loss
         if shared.unmapped or baseline is None:
             return Advice(Fix("none", shared.unmapped or None))
         loss, share = float(self.scores.log_loss), self.verdict_detail.gain.high
         upper = None if share is None else share * loss  # the same end that the calibration loss has
-        return estimate.advice(self._state, self.verdict_detail, shared.recalibration, loss, baseline, upper)
+        return estimate.advice(self._state, self.verdict_detail, shared.recalibration, loss, baseline, upper, caution)
 
     @property
     def advised_map(self) -> Fitted | None:

@@ -180,7 +180,7 @@ def assess(
     counts : array-like of int, shape (n,), optional
         Number of identical cases that each row stands for.
     labels : sequence of length k, optional
-        Class of each column of `y_proba`. Default: the sorted distinct labels, or the order of a categorical.
+        Class of each column of `y_proba`. Default: the sorted distinct labels, or the order of an ordered categorical.
     pos_label : label, optional
         The event, where `y_proba` has one column; of more than two classes, the class to decide about.
     floor : float, optional

@@ -17,6 +17,7 @@ from veracity.estimate.rule_names import rule_key
 from veracity.inputs import Forecasts, check, prepare
 from veracity.kernels.blas import one_blas_thread
 from veracity.kernels.hashes import SEED, mix
+from veracity.progress import working
 from veracity.results.assess import _columns, assessment, counted, event_of_many, models_of
 from veracity.results.assessment import Assessment
 from veracity.results.comparison import Comparison
@@ -147,6 +148,7 @@ def compared_tallies(
 
 
 @one_blas_thread
+@working("comparing")
 def compared(
     models: Mapping[str, Forecasts],
     plan: Plan,

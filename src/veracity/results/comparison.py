@@ -22,6 +22,7 @@ from veracity.inputs import Forecasts
 from veracity.kernels.blas import one_blas_thread, section
 from veracity.measures import HIGHER
 from veracity.options import canonical
+from veracity.progress import tracked
 from veracity.records import findings_of_results as of_results
 from veracity.records.comparison import CasesNeeded, ComparisonRecord, Differences
 from veracity.records.decisions import Dominance
@@ -312,7 +313,7 @@ class Comparison(Presented):
     def _components(self, key: str) -> tuple[Moments, dict[str, str]]:
         reasons = dict.fromkeys(COMPONENTS, "")
         values = {}
-        for name, f in self._samples.items():
+        for name, f in tracked("comparing", self._samples.items(), len(self._samples)):
             parts = components(f, self.models[name]._shared.recalibration, rule_of(key))
             columns = []
             for part in COMPONENTS:

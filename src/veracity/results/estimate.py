@@ -10,6 +10,7 @@ import numpy as np
 from veracity.estimate.monitoring.unlabelled import estimated
 from veracity.inputs import Forecasts, check, prepare
 from veracity.kernels.blas import one_blas_thread
+from veracity.progress import working
 from veracity.records.monitoring import EstimateRecord
 from veracity.records.reading import Reading
 from veracity.results.monitor import days_of_reference
@@ -33,6 +34,7 @@ class Estimate(Recorded):
 
 
 @one_blas_thread
+@working("estimating")
 def estimate(reference: Any, y_proba: Any, *, r: Any = (), level: float = 0.95, model: str | None = None) -> Estimate:
     """Return the estimate for forecasts without outcomes; `reference` as in `monitor`."""
     p, count, names = _forecasts(reference, y_proba)

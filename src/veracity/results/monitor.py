@@ -18,6 +18,7 @@ from veracity.estimate.monitoring.reference import FEWEST_DAYS, Days, Reference,
 from veracity.estimate.monitoring.watch import State
 from veracity.inputs import Forecasts, check, prepare
 from veracity.kernels.blas import one_blas_thread
+from veracity.progress import working
 from veracity.records.monitoring import DAY, WEEK, MonitorRecord
 from veracity.results.assess import models_of
 from veracity.results.assessment import Assessment
@@ -136,6 +137,7 @@ def monitor(
 
 
 @one_blas_thread
+@working("monitoring")
 def monitored(
     forecasts: Forecasts,
     reference: Any = None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 from veracity import __version__
 from veracity.extras import extras
+from veracity.progress import working
 from veracity.records.findings import Finding
 from veracity.results.document import build, encode, expect_schema, hints, parse, plain
 
@@ -65,6 +66,7 @@ class Presented:
     @overload
     def report(self, path: str | Path) -> None: ...
 
+    @working("writing the report")
     def report(self, path: str | Path | None = None) -> Page | None:
         """Write the report, one HTML file that opens offline, or a PDF by the ending of the path.
 
@@ -76,9 +78,11 @@ class Presented:
             import_module("veracity.show").write(self, path)
         return None
 
+    @working("assessing")
     def _repr_html_(self) -> str:
         return str(import_module("veracity.show").to_notebook(self))
 
+    @working("assessing")
     def __repr__(self) -> str:
         return str(import_module("veracity.show").to_terminal(self, 100))
 

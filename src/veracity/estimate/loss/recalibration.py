@@ -23,6 +23,7 @@ from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
 from veracity.inputs import Forecasts
 from veracity.inputs.content import Hashes
+from veracity.progress import tracked
 from veracity.records import findings_of_results as of_results
 from veracity.records.findings import Finding
 from veracity.types import Array
@@ -309,7 +310,7 @@ def recalibration(
     fitted: dict[int, tuple[calibrators.Fitted, ...]] = {}
     realised = np.empty((len(split.row), len(members)))
     matrix, outcomes = rows.matrix, rows.observed
-    for fold in split.used:
+    for fold in tracked("recalibrating", split.used, len(split.used)):
         every = _without(rows, split, fold)
         some = every if few is None else _without(rows, split, fold, few)
         fitted[fold] = tuple(fit_member(name, every if name in CHEAP else some) for name in members)

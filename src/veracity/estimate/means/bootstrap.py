@@ -15,6 +15,7 @@ from veracity.inputs.content import Hashes
 from veracity.kernels.hashes import SEED, mix
 from veracity.kernels.result import R
 from veracity.measures import MEASURES, Measure
+from veracity.progress import tracked
 from veracity.records.reading import Reading
 from veracity.records.sections import Means, Scores
 from veracity.state.tally import Tally
@@ -58,7 +59,8 @@ class Bootstrap:
         at_once = max(1, BLOCK // rows)
         parts = []
         with np.errstate(invalid="ignore", over="ignore"):
-            for start in range(0, self.draws, at_once):
+            starts = range(0, self.draws, at_once)
+            for start in tracked("resampling", starts, len(starts)):
                 drawn = rng.multinomial(self.tally.sums.rows, share, size=min(at_once, self.draws - start))
                 # 0 × inf is NaN in a product: columns with infinities are summed over the rows drawn.
                 finite = np.isfinite(columns).all(axis=0)

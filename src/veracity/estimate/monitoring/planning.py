@@ -12,6 +12,7 @@ from veracity.estimate.calibration.verdict import judge
 from veracity.estimate.monitoring.alternatives import TwoClasses
 from veracity.estimate.monitoring.delays import LEVEL, SLOPE, updates_until
 from veracity.estimate.monitoring.reference import Days, Reference, centre_of
+from veracity.progress import tracked
 from veracity.records.monitoring import Needed
 from veracity.types import Floats
 
@@ -87,7 +88,7 @@ def _for_verdict(x: Floats, moved: Floats, power: float) -> int | None:
     normal = NormalDist()
     aim = normal.inv_cdf(power) + normal.inv_cdf(1.0 - ALPHA / 2.0)
     n = max(30, math.ceil(1.5 * aim**2 / max(gap, 1e-300))) if gap > aim**2 / MOST else MOST
-    for round_ in range(ROUNDS):
+    for round_ in tracked("simulating", range(ROUNDS), ROUNDS):
         if n >= MOST:
             return None
         rng = np.random.default_rng([SEED, round_])
