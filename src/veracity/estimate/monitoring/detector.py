@@ -9,7 +9,7 @@ import numpy as np
 
 from veracity.estimate.monitoring.alternatives import MoreClasses, TwoClasses
 from veracity.estimate.monitoring.reference import Alternatives
-from veracity.formulas.evalues import cumulative_sum, log_mixture, shiryaev_roberts
+from veracity.formulas.evalues import cumulative_sum, log_mixture, log_sum, shiryaev_roberts
 from veracity.records.monitoring import DAY, OVER, TOO_HIGH, TOO_LOW, UNDER, WEEK
 from veracity.types import Floats, Ints
 
@@ -66,9 +66,8 @@ class Detector:
 
     def _by_null(self, logs: Floats) -> Floats:
         """(…, nulls, alternatives): the mean over the variances, each as likely as the updates so far make it."""
-        from scipy.special import logsumexp
-
-        return np.asarray(logsumexp(self.fit[..., None] + logs, axis=-3) - logsumexp(self.fit, axis=-2)[..., None])
+        joint, fit = log_sum(self.fit[..., None] + logs, axis=-3), log_sum(self.fit, axis=-2)
+        return joint - fit[..., None]
 
     def _against_the_best(self, logs: Floats, alternatives: Alternatives) -> Floats:
         by_null = self._by_null(logs)

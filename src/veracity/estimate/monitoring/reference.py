@@ -48,7 +48,7 @@ class Days:
         columns = [p] if two else list(p.T)
         order = np.lexsort([y, *columns, keys])
         keys, p, y, count = keys[order], p[order], y[order], np.asarray(f.copies[order], dtype=np.int64)
-        same = (keys[1:] == keys[:-1]) & (y[1:] == y[:-1]) & (p[1:] == p[:-1]).reshape(len(y) - 1, -1).all(axis=1)
+        same = (keys[1:] == keys[:-1]) & (y[1:] == y[:-1]) & (p[1:] == p[:-1]).all(axis=tuple(range(1, p.ndim)))
         new = np.flatnonzero(np.concatenate([[True], ~same]))
         keys, p, y, count = keys[new], p[new], y[new], np.add.reduceat(count, new)
         first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
