@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,9 +19,12 @@ STEPS = 50
 USUAL = 100
 FEWEST_DAYS = 30  # of a reference whose days are compared
 POINTS = 12  # null maps around the estimate
-FEW, NEAR, FAR = 1000, 2.0, 4.0  # squared distance of the null maps; below 1,000 cases the larger one
-OFF = np.array([-1.6, -0.8, 0.0, 0.8, 1.6])  # variances between days, in standard errors from the estimate
-LIKELY = np.exp(-(OFF**2) / 2.0) / np.exp(-(OFF**2) / 2.0).sum()  # their weights before the first update
+# Squared distance of the null maps; below 1,000 cases the larger one. The largest of k squared errors grows by 2 ln k.
+FEW, NEAR, FAR = 1000, 2.0, 4.0
+# Variances between days, in standard errors from the estimate, a little cautious; LIKELY before the first update.
+OFF = np.array([-1.2, -0.4, 0.4, 1.2, 2.0])
+LIKELY = np.exp(-((OFF - 0.4) ** 2) / 2.0)
+LIKELY /= LIKELY.sum()
 Alternatives = TwoClasses | MoreClasses
 
 
@@ -124,7 +128,7 @@ def fitted(days: Days, apart: Days | None = None) -> Reference:
     plain = TwoClasses(theta[None], np.zeros(1)) if days.k == 2 else MoreClasses(theta[None], np.arange(days.k))
     expected, told = plain.expected(days.x), days if apart is None else apart
     variance, error, inflation = _between_days(told, plain.expected(told.x))
-    radius2 = NEAR if cases >= FEW else FAR
+    radius2 = (NEAR if cases >= FEW else FAR) + 2.0 * math.log(days.k / 2.0)
     usual = max(1, round(cases / len(days))) if len(days) > 1 else USUAL
     known = len(told) >= FEWEST_DAYS
     variances = np.maximum(0.0, variance + error * OFF) if known else np.zeros(1)
@@ -132,6 +136,8 @@ def fitted(days: Days, apart: Days | None = None) -> Reference:
     alternatives: Alternatives
     if days.k == 2:
         nulls = np.vstack([theta, ellipse(theta, covariance, radius2, POINTS)])
+        if cases < FEW:  # the larger ellipse leaves room for a truth that no map explains
+            nulls = np.vstack([nulls, ellipse(theta, covariance, radius2 / 4.0, POINTS // 2)])
         alternatives = TwoClasses(nulls, np.array([centre_of(null, days.x, count) for null in nulls]))
     else:
         frequent = most_frequent(count @ expected)
