@@ -46,11 +46,12 @@ def command(files: tuple[str, ...], reference: str, r: tuple[float, ...], **opti
             raise ValueError(f"--r {value:g}: scores are proper for r > -1")
 
     from veracity.cli._deliver import deliver
-    from veracity.cli.monitor import single_model
+    from veracity.cli.monitor import labelled_reference, single_model
     from veracity.results.estimate import estimate
 
     with ProgressBar("reading", quiet=outputs.quiet) as working:
-        layout, labelled = single_model(replace(request, files=(reference,)), (reference,))
+        with labelled_reference(reference):
+            layout, labelled = single_model(replace(request, files=(reference,)), (reference,))
         new = _new(request, layout)
         working.begin("estimating")
         expectation = estimate(labelled, new, r=r, model=Path(files[0]).name)

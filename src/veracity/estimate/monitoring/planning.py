@@ -127,6 +127,6 @@ def _for_monitor(x: Floats, what: str, size: float, power: float, per_update: in
     days = Days(np.zeros(1, np.int64), np.zeros(1, np.int64), x, _share(x), np.zeros(len(x), np.int64), count)
     null = np.array([[0.0, 1.0]])
     alternatives = TwoClasses(null, np.array([centre_of(null[0], x, count.astype(np.float64))]))
-    reference = Reference(alternatives, len(x), 1, per_update, 0.0, None)
+    reference = Reference(alternatives, len(x), 1, per_update, 0.0, np.zeros(1))
     updates = updates_until(replace(reference, usual=per_update), days, what, size, share=power)
     return None if updates is None else int(updates)
