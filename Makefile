@@ -52,7 +52,7 @@ bench: setup
 	$(BIN)/python -m bench
 
 # Hours of attack: a million fuzzed inputs, 400 mutants, faults, oldest versions; docs/reliability.md holds the findings.
-prove: prepare .venv-torch/installed .venv-mlflow/installed
+prove: prepare .venv-torch/installed .venv-mlflow/installed .venv-nannyml/installed
 	$(BIN)/python -m tests.prove
 
 # PyTorch is gigabytes, MLflow forty packages: environments of their own, which see the libraries of the other one.
@@ -64,6 +64,13 @@ TESTS_mlflow := test_tracking.py
 	$(BIN)/python -c "import site; print(site.getsitepackages()[0])" > .venv-$*/others
 	cp .venv-$*/others "$$(.venv-$*/bin/python -c 'import site; print(site.getsitepackages()[0])')/veracity.pth"
 	.venv-$*/bin/python -m pytest -q -n 0 tests/results/$(TESTS_$*)
+	touch $@
+
+# NannyML has a pandas of its own and sees nothing of ours: its script writes numbers to a file, the test reads them.
+.venv-nannyml/installed: requirements/nannyml.txt $(STAMP)
+	$(PYTHON) -m venv .venv-nannyml || $(PYTHON) -m venv --without-pip --clear .venv-nannyml
+	$(PYTHON) -m pip --python .venv-nannyml/bin/python install --quiet --require-hashes -r requirements/nannyml.txt
+	$(BIN)/python -m pytest -q -n 0 tests/results/test_cbpe.py
 	touch $@
 
 # Every table and figure of the five papers beside the computed ones: papers/out/index.html.
@@ -80,6 +87,7 @@ lock: setup
 	$(COMPILE) --upgrade -c requirements/runtime.txt -o requirements/pandas3.txt requirements/pandas3.in
 	$(COMPILE) --upgrade -c requirements/dev.txt -o requirements/torch.txt requirements/torch.in
 	$(COMPILE) --upgrade -o requirements/mlflow.txt requirements/mlflow.in
+	$(COMPILE) --upgrade -o requirements/nannyml.txt requirements/nannyml.in
 
 clean:
-	rm -rf .venv .venv-pandas3 .venv-torch .venv-mlflow docs/_build docs/_generated build dist *.egg-info src/*.egg-info
+	rm -rf .venv .venv-pandas3 .venv-torch .venv-mlflow .venv-nannyml docs/_build docs/_generated build dist *.egg-info src/*.egg-info

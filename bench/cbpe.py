@@ -1,6 +1,6 @@
 """CBPE of NannyML, in an environment of its own: `PYTHON bench/cbpe.py FOLDER`, see `bench.estimate`.
 
-FOLDER holds reference0.npz, new0.npz, … (p of shape (n, k), y); accuracy and AUC by CBPE are printed, as JSON.
+FOLDER holds reference0.npz, new0.npz, … (p of shape (n, k), y); accuracy and AUC by CBPE go to cbpe.json beside them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def estimated(reference: Any, new: Any) -> dict[str, float]:
 def main(folder: Path) -> None:
     warnings.simplefilter("ignore")
     draws = range(len(list(folder.glob("new*.npz"))))
-    print(json.dumps([estimated(frame(folder / f"reference{i}.npz"), frame(folder / f"new{i}.npz")) for i in draws]))
+    found = [estimated(frame(folder / f"reference{i}.npz"), frame(folder / f"new{i}.npz")) for i in draws]
+    (folder / "cbpe.json").write_text(json.dumps(found))
 
 
 if __name__ == "__main__":

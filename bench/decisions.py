@@ -22,8 +22,8 @@ from veracity.estimate.decisions.prevalence import PREVALENCES, THRESHOLDS
 from veracity.estimate.decisions.prior import at_prior
 from veracity.formulas import decisions as formulas
 from veracity.inputs import Forecasts
+from veracity.options.deciding import costs_of
 from veracity.records.decisions import Dominance, Span
-from veracity.state.deciding import costs_of
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 

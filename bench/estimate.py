@@ -75,23 +75,33 @@ def estimate(draws: int) -> None:
             print(f"{name}, {shift}: covered {shares}, bias {bias}, by the forecasts {np.mean(own):+.3f}", flush=True)
 
 
+def beside_cbpe(name: str, shifted: bool, draws: int, python: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return accuracy and AUC of every draw: ours, and those of NannyML's CBPE, which `python` has installed."""
+    ours, known = [], []
+    for seed in range(draws):
+        rng = np.random.default_rng([seed, 45])
+        truth, p = cases(rng, name, REFERENCE, False)
+        known.append((p, _outcomes(rng, truth), cases(rng, name, NEW, shifted)[1]))
+        reference, new = (
+            vc.Forecasts.of(y, q, labels=list(range(p.shape[1])))
+            for q, y in ((p, known[-1][1]), (known[-1][2], np.zeros(NEW, int)))
+        )
+        ours.append(estimate_of(reference, new).record.scores)
+    theirs = _by_nannyml(python, known)
+    scores = ("accuracy", "auc") if p.shape[1] == 2 else ("accuracy",)
+    return {
+        score: (np.array([float(one[score]) for one in ours]), np.array([one[score] for one in theirs]))
+        for score in scores
+    }
+
+
 def cbpe(draws: int, python: str = "python") -> None:
-    """Accuracy and AUC beside NannyML's CBPE, which `python` has installed, and beside those of the source."""
+    """Accuracy and AUC beside NannyML's CBPE and beside those of the source."""
     for name in ("over-confident", "too high", "ten classes"):
         for shifted in (False, True):
-            wanted, ours, known = _true_ranks(name, shifted), [], []
-            for seed in range(draws):
-                rng = np.random.default_rng([seed, 45])
-                truth, p = cases(rng, name, REFERENCE, False)
-                known.append((p, _outcomes(rng, truth), cases(rng, name, NEW, shifted)[1]))
-                reference, new = (
-                    vc.Forecasts.of(y, q, labels=list(range(p.shape[1])))
-                    for q, y in ((p, known[-1][1]), (known[-1][2], np.zeros(NEW, int)))
-                )
-                ours.append(estimate_of(reference, new).record.scores)
-            theirs = _by_nannyml(python, known)
-            for score, value in wanted.items():
-                mine, other = (np.array([float(one[score]) for one in found]) for found in (ours, theirs))
+            found = beside_cbpe(name, shifted, draws, python)
+            for score, value in _true_ranks(name, shifted).items():
+                mine, other = found[score]
                 apart, own, far = mine - other, np.abs(mine - value).mean(), np.abs(other - value).mean()
                 print(
                     f"{name}, {'covariate' if shifted else 'no'} shift, {score}: apart by {apart.mean():+.4f}, at most "
@@ -120,8 +130,8 @@ def _by_nannyml(
             np.savez(Path(folder) / f"reference{i}.npz", p=p, y=y)
             np.savez(Path(folder) / f"new{i}.npz", p=new, y=np.zeros(len(new)))
         script = str(Path(__file__).with_name("cbpe.py"))
-        done = subprocess.run([python, script, folder], capture_output=True, text=True, check=True)
-    found: Sequence[Mapping[str, float]] = json.loads(done.stdout.splitlines()[-1])
+        subprocess.run([python, "-I", script, folder], capture_output=True, check=True)
+        found: Sequence[Mapping[str, float]] = json.loads((Path(folder) / "cbpe.json").read_text())
     return found
 
 

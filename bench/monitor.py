@@ -17,9 +17,10 @@ from scipy.stats import beta
 
 from bench import row
 from veracity.estimate.monitoring.alternatives import MoreClasses, TwoClasses, log_odds, logs_of
-from veracity.estimate.monitoring.detector import THRESHOLDS, Detector, evidence
-from veracity.estimate.monitoring.reference import FEWEST_DAYS, Alternatives, Days, Reference, fitted
-from veracity.formulas.evalues import log_mixture, shiryaev_roberts
+from veracity.estimate.monitoring.delays import residuals_of_counts
+from veracity.estimate.monitoring.detector import THRESHOLDS, Detector
+from veracity.estimate.monitoring.reference import FEWEST_DAYS, Days, Reference, fitted
+from veracity.formulas.evalues import log_mixture
 from veracity.inputs import Forecasts
 from veracity.records.monitoring import DAY, OVER, TOO_HIGH, TOO_LOW, UNDER, WEEK
 
@@ -28,7 +29,7 @@ BETA = beta.ppf((np.arange(CELLS) + 0.5) / CELLS, 0.8, 1.6)
 TRUE = np.log(BETA / (1.0 - BETA))
 STATED = 1.3 * TRUE + 0.3  # a known, accepted miscalibration of the model
 CENTRE = float((BETA * (1.0 - BETA)) @ TRUE / (BETA * (1.0 - BETA)).sum())
-LINE = np.log(THRESHOLDS[DAY])
+Sums = tuple[np.ndarray, np.ndarray, np.ndarray]  # of every update: log ratios, φ and likelihood of each variance
 
 
 class Change(NamedTuple):
@@ -58,47 +59,56 @@ def reference_of(rng: np.random.Generator, cases: int, sd: float, days: int = DA
     return fitted(by(keys // update), by(keys) if few else None)
 
 
-def path(
-    rng: np.random.Generator, held: Reference, change: Change, sd: float, days: int, update: int = 1
-) -> np.ndarray:
-    """(updates, nulls, alternatives) log ratios of every update of so many days, divided by its φ."""
+def path(rng: np.random.Generator, held: Reference, change: Change, sd: float, days: int, update: int = 1) -> Sums:
+    """Return the sums of every update of so many days."""
     alternatives = held.alternatives
     assert isinstance(alternatives, TwoClasses)
     none, more = (x.reshape(CELLS, -1) for x in alternatives.ratios(log_odds(expit(STATED))))
     n = rng.multinomial(PER_DAY, np.full(CELLS, 1.0 / CELLS), size=days)
     events = rng.binomial(n, expit(truth(change) + sd * rng.standard_normal((days, 1))))
     n, events = (x.reshape(-1, update, CELLS).sum(axis=1) for x in (n, events))
-    c = alternatives.expected(log_odds(expit(STATED)))
-    phi = 1.0 + (held.variance or 0.0) * (n @ (c * (1.0 - c)))
-    return ((n @ none + events @ more) / phi[:, None]).reshape(-1, *alternatives_shape(alternatives))
+    u, v = residuals_of_counts(np.stack([n - events, events], axis=2), alternatives.expected(log_odds(expit(STATED))))
+    ratios = (n @ none + events @ more).reshape(len(n), len(alternatives.nulls), -1)
+    return ratios, *held.of_day(u, v)
 
 
-def alternatives_shape(alternatives: TwoClasses) -> tuple[int, int]:
-    return len(alternatives.nulls), len(alternatives.weights)
-
-
-def alarm_days(ratios: np.ndarray, alternatives: Alternatives, line: float = LINE) -> np.ndarray:
-    """(series,) the first day with an alarm, 0 without one, of (series, days, nulls, alternatives) log ratios."""
-    log_r = np.full((len(ratios), *ratios.shape[2:]), -np.inf)
-    found = np.zeros(len(ratios), np.int64)
-    for day in range(ratios.shape[1]):
-        log_r = shiryaev_roberts(log_r, ratios[:, day])
-        found[(found == 0) & (evidence(log_r, alternatives) >= line)] = day + 1
+def alarm_days(series: list[Sums], held: Reference, updates: str = DAY) -> np.ndarray:
+    """(series,) the first update with an alarm, 0 without one."""
+    sums = [np.array(each) for each in zip(*series, strict=True)]
+    alternatives = held.alternatives
+    detector = Detector.new(alternatives, held.weights, updates, (len(series),))
+    found = np.zeros(len(series), np.int64)
+    for number in range(sums[0].shape[1]):
+        detector = detector.after(*(each[:, number] for each in sums), number)
+        found[(found == 0) & (detector.evidence(alternatives) >= np.log(THRESHOLDS[updates]))] = number + 1
         if found.all():
             break
     return found
+
+
+def joined(first: Sums, second: Sums) -> Sums:
+    """Return the sums of two spans, one after the other."""
+    ratios, phi, likelihood = (np.concatenate(pair) for pair in zip(first, second, strict=True))
+    return ratios, phi, likelihood
+
+
+def detector_after(sums: Sums, held: Reference, updates: int) -> Detector:
+    detector = Detector.new(held.alternatives, held.weights, DAY)
+    for number in range(updates):
+        detector = detector.after(*(each[number] for each in sums), number)
+    return detector
 
 
 def simulated(draws: int, cases: int, sd: float, change: Change, days: int, seed: int) -> np.ndarray:
     """(draws,) the day of the first alarm, 0 without one."""
     found = []
     for start in range(0, draws, BATCH):
-        ratios = []
+        series = []
         for draw in range(start, min(start + BATCH, draws)):
             rng = np.random.default_rng([draw, cases, int(10 * sd), seed])
             held = reference_of(rng, cases, sd)
-            ratios.append(path(rng, held, change, sd, days))
-        found.append(alarm_days(np.array(ratios), held.alternatives))
+            series.append(path(rng, held, change, sd, days))
+        found.append(alarm_days(series, held))
     return np.concatenate(found)
 
 
@@ -111,7 +121,6 @@ def alarms(draws: int) -> None:
 
 def weekly(draws: int) -> None:
     """False alarms in a year of weekly looks: 60 days have too few weeks for φ, days bound it; a year has them."""
-    line = float(np.log(THRESHOLDS[WEEK]))
     for days in (DAYS, 364):
         shares = []
         for sd in (0.0, 0.1, 0.2, 0.3):
@@ -119,8 +128,7 @@ def weekly(draws: int) -> None:
             for draw in range(draws):
                 rng = np.random.default_rng([draw, days, int(10 * sd), 6])
                 held = reference_of(rng, 6000, sd, days, 7)
-                ratios = path(rng, held, Change(), sd, 364, 7)
-                found += int(alarm_days(ratios[None], held.alternatives, line)[0] > 0)
+                found += int(alarm_days([path(rng, held, Change(), sd, 364, 7)], held, WEEK)[0] > 0)
             shares.append(found / draws)
         print(
             f"false alarms a year, weekly looks, reference of 6,000 over {days} days: {shares}, {draws} series",
@@ -161,22 +169,19 @@ class Source:
         f = Forecasts(self.stated[cell], y, tuple(range(self.true.shape[1])), counts=drawn[day, cell, y])
         return fitted(Days.of(f, day))
 
-    def ratios(self, held: Reference, counts: np.ndarray) -> np.ndarray:
-        """(days, nulls, alternatives) log ratios of every day, divided by its φ."""
+    def sums(self, held: Reference, counts: np.ndarray) -> Sums:
+        """Return the sums of every day."""
         alternatives, logs = held.alternatives, logs_of(self.stated)
         assert isinstance(alternatives, MoreClasses)
-        table = alternatives.by_outcome(logs)
-        c = alternatives.expected(logs)
-        phi = 1.0 + (held.variance or 0.0) * (counts.sum(axis=2) @ (c * (1.0 - c))).max(axis=1)
-        return np.tensordot(counts, table, 2) / phi[:, None, None]
+        u, v = residuals_of_counts(counts, alternatives.expected(logs))
+        return np.tensordot(counts, alternatives.by_outcome(logs), 2), *held.of_day(u, v)
 
 
 def _alarm_of_more(rng: np.random.Generator, k: int, cells: int, cases: int, sd: float) -> bool:
     """Return whether a year of calibrated forecasts of k classes has an alarm."""
     source = Source(rng, k, cells, sd)
     held = source.reference(cases)
-    ratios = source.ratios(held, source.counts(YEAR, PER_DAY))
-    return bool(alarm_days(ratios[None], held.alternatives)[0])
+    return bool(alarm_days([source.sums(held, source.counts(YEAR, PER_DAY))], held)[0])
 
 
 def class_words(draws: int) -> None:
@@ -190,14 +195,11 @@ def class_words(draws: int) -> None:
             source = Source(np.random.default_rng([draw, 9]), 3, 64, 0.0)
             held = source.reference(6000)
             counts = np.concatenate([source.counts(30, PER_DAY), source.counts(150, PER_DAY, change)])
-            ratios = source.ratios(held, counts)
-            day = int(alarm_days(ratios[None], held.alternatives)[0])
+            sums = source.sums(held, counts)
+            day = int(alarm_days([sums], held)[0])
             if day <= 30:
                 continue
-            detector = Detector.new(held.alternatives)
-            for number in range(day):
-                detector = detector.after(ratios[number], number)
-            _, said, of_class = detector.explanation(held.alternatives)
+            _, said, of_class = detector_after(sums, held, day).explanation(held.alternatives)
             found += 1
             good += (set(said), of_class) == right
         print(f"words after {name} of 3 classes: right in {good} of {found} alarms, {draws} series", flush=True)
@@ -230,14 +232,12 @@ def words(draws: int) -> None:
             for seed in range(draws):
                 rng = np.random.default_rng([seed, 3])
                 held = reference_of(rng, 6000, 0.0)
-                ratios = np.concatenate([path(rng, held, Change(), 0.0, 30), path(rng, held, change, 0.0, 90)])
-                day = int(alarm_days(ratios[None], held.alternatives)[0])
+                sums = joined(path(rng, held, Change(), 0.0, 30), path(rng, held, change, 0.0, 90))
+                day = int(alarm_days([sums], held)[0])
                 if day <= 30:  # none, or a false one
                     continue
                 found += 1
-                detector = Detector.new(held.alternatives)
-                for number in range(min(day + later, len(ratios))):
-                    detector = detector.after(ratios[number], number)
+                detector = detector_after(sums, held, min(day + later, len(sums[0])))
                 began, said, _ = detector.explanation(held.alternatives)
                 since.append(began - 30)
                 wrong += bool(set(said) - right)
@@ -258,7 +258,7 @@ def evalues(draws: int) -> None:
     for name, x in (("two classes", TRUE), ("rare", rare)):
         for seasonal in (False, True):
             held = TwoClasses(np.array([[0.0, 1.0]]), np.array([0.0]))
-            none, more = (r[:, 0] for r in held.ratios(x))
+            none, more = (r[:, 0, 1:] for r in held.ratios(x))
             print(f"P(e ≥ 20), {name}{', seasonal' if seasonal else ''}: ", end="")
             print(_ever(draws, looks, seasonal, lambda rng, at, n=none, m=more, x=x: _two(rng, at, n, m, x)))
     for k in (3, 10):
@@ -266,7 +266,7 @@ def evalues(draws: int) -> None:
         logs = log_softmax(rng.gumbel(0.0, 1.6, (CELLS, k)), axis=1)
         logs = logs[np.argsort(logs.max(axis=1))]  # hard cases first, for seasons
         held_more = MoreClasses(np.append(np.zeros(k), 1.0)[None], np.arange(k))
-        table = held_more.by_outcome(logs)[:, :, 0]
+        table = held_more.by_outcome(logs)[:, :, 0, 1:]
         cumulated = np.exp(logs).cumsum(axis=1)
 
         def drawn(

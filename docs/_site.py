@@ -188,9 +188,12 @@ def with_outputs(notebook: Path) -> str:
             continue
         if "remove-input" not in cell.metadata.get("tags", []):
             parts.append(f"```python\n{cell.source}\n```")
-        printed = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.outputs]
-        if any(printed) and "remove-output" not in cell.metadata.get("tags", []):
-            parts.append(f"```text\n{ANSI.sub('', ''.join(printed)).rstrip()}\n```")
+        printed: dict[str | int, str] = {}
+        for i, output in enumerate(cell.outputs):  # the first piece of a stream holds all: myst_nb merged them there
+            text = output.get("text") or output.get("data", {}).get("text/plain", "")
+            printed.setdefault(output.get("name", i), text)
+        if any(printed.values()) and "remove-output" not in cell.metadata.get("tags", []):
+            parts.append(f"```text\n{ANSI.sub('', ''.join(printed.values())).rstrip()}\n```")
     return "\n\n".join(parts) + "\n"
 
 

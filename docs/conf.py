@@ -11,7 +11,8 @@ import veracity
 sys.path.insert(0, str(Path(__file__).parent))
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # `veracity` in cells
 sys.path.append(str(Path(__file__).parents[1]))  # the examples, and the tests that write a workbook
-os.environ |= {"COLUMNS": "84", "TERM": "dumb", "OPENBLAS_NUM_THREADS": "1"}  # as wide as the page, without bars
+os.environ |= {"COLUMNS": "84", "OPENBLAS_NUM_THREADS": "1"}  # as wide as the page
+os.environ |= {"TERM": "dumb", "TTY_INTERACTIVE": "0"}  # no bars: kernels set TERM anew
 
 project = "veracity"
 author = "the veracity authors"

@@ -9,6 +9,7 @@ from pathlib import Path
 from veracity import formulas
 from veracity.formulas.rules import RULES
 from veracity.measures import MEASURES, quantities
+from veracity.show.cells import named_in_papers
 from veracity.words import PAPERS
 
 FILE = Path(__file__).with_name("formulas.md")
@@ -51,7 +52,9 @@ def functions() -> list[tuple[str, str, str, str]]:
 
 def text() -> str:
     words = (
-        (f"`{path}`", one.full, one.gloss, one.formula, one.cite) for path, one in quantities().items() if one.formula
+        (f"`{path}`", named_in_papers(one), one.gloss, one.formula, one.cite)
+        for path, one in quantities().items()
+        if one.formula
     )
     measures = (
         (f"`{m.name}`", m.label, m.better, span(m.bounds), "yes" if m.proper else "no", m.cite) for m in MEASURES

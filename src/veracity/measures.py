@@ -20,7 +20,6 @@ from veracity.records.reading import Reading
 from veracity.types import Floats
 
 LOWER, HIGHER, NEITHER = "lower", "higher", "neither"
-ARROWS = {LOWER: "↓", HIGHER: "↑", NEITHER: ""}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +29,7 @@ class Quantity:
     name: str
     section: str
     label: str
+    part: str = ""  # the label behind that of the whole
     gloss: str = ""
     paper: str = ""
     formula: str = ""
@@ -45,22 +45,13 @@ class Quantity:
         return f"{self.section}.{self.name}" if self.section else self.name
 
     @property
-    def full(self) -> str:
-        """The label with the papers' name in brackets."""
-        return f"{self.label} ({self.paper})" if self.paper else self.label
-
-    @property
     def titled(self) -> str:
         """The label with its unit or range in brackets."""
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
     def within(self, whole: Quantity) -> str:
-        """Return the label of a part; "…" in it stands for that of the whole."""
-        return self.label.replace("…", f"{whole.label},")
-
-    @property
-    def arrow(self) -> str:
-        return ARROWS[self.better]
+        """Return the label of a part, behind that of the whole where it needs it."""
+        return f"{whole.label}, {self.part}" if self.part else self.label
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,10 +230,22 @@ MEANS = {
 SHORT_MEANS = {"geometric_accuracy": "typical", "decisiveness": "average", "robustness": "pessimistic"}
 
 
+PARTS = {"AL": "by correcting class frequencies", "PCL": "the rest"}  # of the miscalibration
+
+
 def _described(section: str, **named: tuple[str, str, str, str, str]) -> list[Quantity]:
     """Return the quantities of a section from name=(label, paper, gloss, formula, source)."""
     return [
-        Quantity(name=name, section=section, label=label, paper=paper, gloss=gloss, formula=formula, cite=cite)
+        Quantity(
+            name=name,
+            section=section,
+            label=label,
+            part=PARTS.get(name, ""),
+            paper=paper,
+            gloss=gloss,
+            formula=formula,
+            cite=cite,
+        )
         for name, (label, paper, gloss, formula, cite) in named.items()
     ]
 
@@ -341,9 +344,9 @@ OTHERS: list[Quantity] = [
         L=("Loss", "L", "All of it: the mean score.", "E d(S, Y)", "KF15"),
         CL=("Miscalibration", "CL", "What recalibration saves on cases it was not fitted to (at least).",
             "E d(S, Y) − E d(C, Y), C fitted to other cases", "KF15 section 3"),
-        AL=("… by correcting class frequencies", "AL", "Needs the true class frequencies, not labels case by case.",
+        AL=(f"… {PARTS['AL']}", "AL", "Needs the true class frequencies, not labels case by case.",
             "E d(S, Y) − E d(A, Y)", "KF15 section 4"),
-        PCL=("… the rest", "PCL", "Needs labelled cases.", "CL − AL", "KF15 section 4"),
+        PCL=(f"… {PARTS['PCL']}", "PCL", "Needs labelled cases.", "CL − AL", "KF15 section 4"),
         RL=("Refinement", "RL", "Needs a better model, or is chance.", "E d(C, Y) = GL + IL", "KF15 section 3"),
         GL=("Grouping", "GL", "The same forecast for different cases: needs a better model.", "E d(C, Q)",
             "KF15 section 3"),

@@ -9,7 +9,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -317,27 +316,6 @@ def test_standard_input_is_read(forecasts: Path) -> None:
     done = veracity("assess", "-", "--json", "-", input=forecasts.read_text())
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["n"] == N
-
-
-def test_progress_is_for_people_who_wait(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from veracity.engines import _progress
-
-    with _progress.ProgressBar("reading") as working:  # standard error is no terminal here
-        working.update(10, 0.5)
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "160")
-    with _progress.ProgressBar("reading") as working:
-        working._show()
-        working.update(12_345, 0.5)
-        time.sleep(0.3)  # the bar is drawn ten times a second
-        working.begin("assessing")
-        time.sleep(0.3)
-    err = capsys.readouterr().err
-    assert "12,345 rows" in err
-    assert "assessing" in err
-    assert "left" in err
 
 
 @pytest.mark.shared

@@ -356,3 +356,27 @@ def test_what_json_lines_nest_is_left_out_with_a_word(tmp_path, monkeypatch, cap
     assert run(["adjust", "f.jsonl", "--to", "uniform", "-o", "out.csv"]) == 0
     assert "lists and objects are left out: tags" in capsys.readouterr().err
     assert pl.read_csv("out.csv").columns == ["id", "y", "p"]
+
+
+def answers(path: Path, *, labelled: bool) -> None:
+    """Write answers with a stated confidence in per cent, as JSON lines."""
+    rows = [
+        {"id": f"q{i}", "answer": "ABCD"[i % 4], "stated_confidence": f"{30 + i % 7 * 10}%"}
+        | ({"correct": i % 7 > i % 5} if labelled else {})
+        for i in range(70)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.mark.parametrize("labelled", [True, False], ids=["with outcomes", "without outcomes"])
+def test_a_map_is_applied_to_json_lines_with_percentages_as_it_was_fitted(tmp_path, monkeypatch, labelled):
+    monkeypatch.chdir(tmp_path)
+    answers(tmp_path / "old.jsonl", labelled=True)
+    answers(tmp_path / "new.jsonl", labelled=labelled)
+    assert run(["calibrate", "fit", "old.jsonl", "--map", "platt", "-o", "map.json"]) == 0
+    assert run(["calibrate", "apply", "map.json", "new.jsonl", "-o", "out.csv"]) == 0
+    out = pl.read_csv("out.csv")
+    assert out.columns == ["id", "answer", "stated_confidence", *["correct"] * labelled]
+    fitted = calibrators.from_json((tmp_path / "map.json").read_text())
+    stated = out["stated_confidence"].str.strip_suffix("%").cast(float) / 100
+    np.testing.assert_allclose(stated, fitted(np.array([0.3 + i % 7 * 0.1 for i in range(70)]))[:, 1], rtol=1e-12)

@@ -130,6 +130,20 @@ def test_one_day_alone_is_named_once(folder: Path, capsys: Captured) -> None:
     assert "in 1 day (2 Mar, 60 cases)" in capsys.readouterr().out
 
 
+def test_one_case_alone_is_watched(folder: Path, tmp_path: Path, capsys: Captured) -> None:
+    log = pl.read_csv(folder / "log.csv")
+    log[:1].write_csv(folder / "one.csv")
+    columns = ("--label", "died", "--positive-proba", "risk")
+    assert watch(folder, "one.csv", *columns, "--reference", str(folder / "reference.csv"), "--quiet") == 0
+    assert "1 case" in capsys.readouterr().out
+
+
+def test_an_estimate_says_that_its_reference_is_labelled(folder: Path, capsys: Captured) -> None:
+    pl.read_csv(folder / "reference.csv").drop("died").write_csv(folder / "unlabelled.csv")
+    assert run(["estimate", str(folder / "log.csv"), "--reference", str(folder / "unlabelled.csv")]) == 2
+    assert "a reference is labelled: the same columns" in capsys.readouterr().err
+
+
 def test_openmetrics_are_read_by_the_client_of_prometheus(folder: Path, tmp_path: Path, capsys: Captured) -> None:
     parser = pytest.importorskip("prometheus_client.openmetrics.parser")
     assert watch(folder, "log.csv", "--openmetrics", "-") == 0

@@ -411,3 +411,14 @@ def test_a_diagnostic_test_reads_in_clinical_words(say):
     assert "LR+ 7.50 1.74–32.38" in out
     out = " ".join(say("--counts", "12,9;10,11")[1].split())
     assert "! Not clearly informative" in out
+
+
+@pytest.mark.parametrize(
+    ("costs", "said"),
+    [
+        ("false_alarm=60,miss=190", "so act after every forecast. 33.3 per case, as much as acting in all cases."),
+        ("false_alarm=19,miss=1", "so never act. 0.444 per case, as much as acting in none."),
+    ],
+)
+def test_costs_at_which_the_forecast_changes_no_act_are_no_matter_of_chance(say, costs, said):
+    assert said in " ".join(say("--counts", "83,56;2,12", "--costs", costs)[1].split())

@@ -55,7 +55,8 @@ def test_the_map_that_is_judged_is_the_one_that_is_given(kind, error, size, map)
 
 def test_a_weaker_effect_is_corrected_less():
     assert strength(4.0, 2) == 0.0
-    assert strength(400.0, 2) == pytest.approx(1.0 - 2 / 400 - 1.5 / 20)
+    assert strength(16.0, 2) == pytest.approx(1.0 - 2 / 16 - 1.5 / 4)
+    assert strength(400.0, 2) == pytest.approx(1.0 - 2 / 400 - 1.5 / 20 * 25 / 400)
     strengths = [vc.assess(*forecasts("bin", n, "T", 1.3, seed=3)).advice.strength or 0.0 for n in (300, 2000, 20_000)]
     assert strengths == sorted(strengths)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import veracity as vc
-from veracity.estimate.calibration.fix import Advice, advice
+from veracity.estimate.calibration.fix import Advice, _simple, advice
 from veracity.estimate.calibration.verdict_of_tally import verdict
 from veracity.state.tally import Tally
 
@@ -94,6 +94,30 @@ def test_a_gain_is_no_larger_than_the_calibration_loss_allows() -> None:
     assert free.gain > 0.02
     assert (bound.gain, bound.share) == pytest.approx((0.02, 0.02 / 0.6))
     assert bound.low <= bound.gain <= bound.high
+
+
+@pytest.mark.parametrize("tiny", [1e-14, 1e-100, 1e-300])
+def test_forecasts_that_say_nearly_0_are_corrected_and_not_given_up(tiny: float) -> None:
+    """Naive Bayes is nearly always right, and sure beyond all measure where it is not."""
+    y = np.repeat([0, 1], 60)
+    p = np.where(y == 1, 1.0 - 1e-6, tiny)
+    p[:4], p[-4:] = 1.0 - 1e-6, tiny
+    a = vc.assess(y, p)
+    assert a.scores.log_loss > a.baseline.log_loss
+    assert a.advice.map == "platt"
+    assert a.advised_map is not None
+    corrected = a.advised_map(p)[:, 1]
+    assert vc.assess(y, corrected).scores.log_loss < 0.6 * a.baseline.log_loss
+
+
+def test_the_step_that_gains_most_on_average_needs_no_test() -> None:
+    y, p = drawn(60, 4, 1.5, 1.5)
+    a = vc.assess(y, p)
+    assert a.advised_map is None
+    bold = a._advised_with(0.0)
+    assert bold.fix.strength == pytest.approx(1.0 - 2.0 / _simple(a._state, 0.0).ratio)
+    assert bold.fitted is not None
+    assert bold.fitted.coefficients[0, 0] > 1.0
 
 
 def test_corrected_forecasts_that_are_no_better_than_the_frequencies_are_advised_away() -> None:

@@ -12,11 +12,12 @@ from scipy.special import digamma, gammaln
 
 import veracity as vc
 from veracity import words
+from veracity.estimate.intervals import around, around_log
 from veracity.estimate.means.reported import Profile
 from veracity.estimate.means.scores import scores
 from veracity.formulas.intervals import consistency_band, hall, quantile, wilson
 from veracity.inputs import Forecasts
-from veracity.records.reading import Reading, around, around_log
+from veracity.records.reading import Reading
 from veracity.simulate import simulate
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally

@@ -5,8 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench.monitor import YEAR, Change, _alarm_of_more, alarm_days, path, reference_of, simulated
-from veracity.estimate.monitoring.detector import Detector
+from bench.monitor import (
+    YEAR,
+    Change,
+    _alarm_of_more,
+    alarm_days,
+    detector_after,
+    joined,
+    path,
+    reference_of,
+    simulated,
+)
 from veracity.records.monitoring import OVER, TOO_HIGH
 
 
@@ -35,13 +44,10 @@ def test_the_word_and_the_beginning_of_a_change_are_right(change: Change, word: 
     for seed in range(6):
         rng = np.random.default_rng([seed, 13])
         held = reference_of(rng, 6000, 0.0)
-        ratios = np.concatenate([path(rng, held, Change(), 0.0, 20), path(rng, held, change, 0.0, 40)])
-        day = int(alarm_days(ratios[None], held.alternatives)[0])
+        sums = joined(path(rng, held, Change(), 0.0, 20), path(rng, held, change, 0.0, 40))
+        day = int(alarm_days([sums], held)[0])
         assert day > 20
-        detector = Detector.new(held.alternatives)
-        for number in range(day):
-            detector = detector.after(ratios[number], number)
-        since, words, _ = detector.explanation(held.alternatives)
+        since, words, _ = detector_after(sums, held, day).explanation(held.alternatives)
         right += words == (word,)
         began.append(since - 20)
     assert right >= 5

@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import veracity as vc
 from veracity.inputs import Forecasts
 from veracity.read import ReadOptions, frame, read
 from veracity.read import open as open_source
@@ -242,3 +243,14 @@ def test_the_caller_is_named_in_the_callers_words() -> None:
         frame(FRAMES["binary"], ReadOptions(label="Y"))
     with pytest.raises(ValueError, match=r"^a list is no frame\n  give outcomes and .* or a pandas, polars, .*"):
         frame([1, 2])
+
+
+@pytest.mark.parametrize("call", [vc.assess, vc.compare, vc.monitor], ids=["assess", "compare", "monitor"])
+@pytest.mark.parametrize(("path", "reader"), [("a.csv", "csv"), (Path("b/c.parquet"), "parquet"), ("d", "csv")])
+def test_a_path_leads_to_the_frame_that_it_holds(call: Any, path: Any, reader: str) -> None:
+    with pytest.raises(ValueError) as refused:
+        call(path)
+    assert str(refused.value) == (
+        f"'{path}' is a path: what it holds is needed\n"
+        f"  read it:  polars.read_{reader}('{path}')   or let the engine:  veracity.engines.assess('{path}')"
+    )

@@ -287,7 +287,7 @@ def test_an_outcome_by_name_is_not_passed_over(tmp_path: Path) -> None:
 
 def test_two_probabilities_without_a_known_outcome_are_refused(tmp_path: Path) -> None:
     path = wrote(tmp_path, "won,risk,other\n0,0.2,0.3\n1,0.7,0.1\n1,0.4,0.9\n")
-    with pytest.raises(ValueError, match=r"for example:  veracity assess x\.csv --label won --positive-proba risk$"):
+    with pytest.raises(ValueError, match=rf"for example:  veracity assess {path} --label won --positive-proba risk$"):
         recognise(path)
 
 

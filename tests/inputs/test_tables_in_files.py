@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from veracity import PredictionTable, plots
+from veracity.cli import run
 from veracity.table import TableAssessment
 
 TIDY = pl.DataFrame(
@@ -118,3 +119,32 @@ def test_pictures_of_tables_are_typed_on_the_assessment_of_a_table() -> None:
         module = plots.module(name)
         for function in (module.rows, module.caption, module.chart):
             assert get_type_hints(function)["result"] is TableAssessment, f"{name}.{function.__name__}"
+
+
+PAIRS = "forecast,outcome,fields\nspray,blight,34\nspray,no blight,21\nno spray,blight,9\nno spray,no blight,88\n"
+
+
+def test_numbers_of_cases_of_distinct_pairs_are_recognised_whatever_they_are_called(written) -> None:
+    table = PredictionTable.read(written(PAIRS))
+    assert table.counts.tolist() == [[88, 9], [21, 34]]
+    assert (table.rows, table.columns) == (("no spray", "spray"), ("no blight", "blight"))
+    assert "`fields` counts the cases" in table.notes[0]
+
+
+def test_two_columns_that_may_count_the_cases_are_a_question(written) -> None:
+    two = written("forecast,outcome,a,b\nyes,yes,34,1\nyes,no,21,7\nno,yes,9,1\nno,no,88,2\n")
+    with pytest.raises(ValueError, match="which column counts the cases\\?\n  choose:  --count a   or   --count b"):
+        PredictionTable.read(two)
+    assert PredictionTable.read(two, count="a").counts.sum() == 152
+
+
+def test_numbers_beside_repeated_pairs_are_no_counts(written) -> None:
+    cases = written("forecast,outcome,age\nyes,yes,34\nyes,no,21\nno,no,9\nno,no,88\nyes,yes,50\n")
+    table = PredictionTable.read(cases)
+    assert table.counts.sum() == 5
+    assert "Each line is one case." in table.notes[0]
+
+
+def test_assess_names_the_table_command_for_counted_pairs(written, capsys) -> None:
+    assert run(["assess", str(written(PAIRS, "blight.csv"))]) == 2
+    assert "blight.csv --count fields" in capsys.readouterr().err

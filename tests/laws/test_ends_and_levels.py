@@ -12,6 +12,7 @@ from scipy import stats
 import veracity as vc
 from veracity.estimate.calibration.residuals import prepared
 from veracity.estimate.calibration.slope import removable_share
+from veracity.estimate.means.scores import misses
 from veracity.formulas.differences import shrunk_means
 from veracity.formulas.intervals import consistency_band, quantile, wilson
 from veracity.state.plan import Plan
@@ -183,4 +184,4 @@ def test_an_option_just_inside_its_ends_is_taken(given: dict[str, float]) -> Non
 
 
 def test_an_outcome_with_exactly_one_half_is_a_miss() -> None:
-    assert Tally.of([1, 0, 1, 0, 1, 0], [0.5, 0.5, 0.501, 0.499, 0.2, 0.9]).misses == 4
+    assert misses(Tally.of([1, 0, 1, 0, 1, 0], [0.5, 0.5, 0.501, 0.499, 0.2, 0.9])) == 4

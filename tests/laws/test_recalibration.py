@@ -14,7 +14,6 @@ from veracity.estimate.loss.linear_pool import mixture_weights
 from veracity.estimate.loss.losses import losses
 from veracity.estimate.loss.recalibration import recalibration, select
 from veracity.inputs import Forecasts
-from veracity.state.content import forecast_hashes
 
 RULES = ("log", "brier", 0.5)
 
@@ -191,7 +190,7 @@ def test_large_samples_are_fitted_on_whole_forecasts():
     f = Forecasts(p, (rng.random(len(p)) < p).astype(int), (0, 1))
     from veracity.estimate.loss.recalibration import MOST_ROWS, fit_rows
 
-    chosen = fit_rows(forecast_hashes(f), 2)
+    chosen = fit_rows(f.forecast_hashes, 2)
     assert 0.95 * MOST_ROWS < chosen.sum() <= MOST_ROWS
     assert (chosen[:10_000] == chosen[30_000:]).all()
 

@@ -22,6 +22,8 @@ import veracity as vc
 SETUP = """
 import numpy as np
 import veracity as vc
+from veracity import progress
+progress.PATIENCE = 60.0  # however busy the machine is
 rng = np.random.default_rng(5)
 p = rng.random(300)
 y = (rng.random(300) < p).astype(int)
@@ -106,6 +108,8 @@ WITH_PANDAS_3 = (
 import numpy as np
 import pandas as pd
 import veracity as vc
+from veracity import progress
+progress.PATIENCE = 60.0
 rng = np.random.default_rng(5)
 log_odds = rng.normal(0, 1.5, 600)
 frame = pd.DataFrame({"p": 1 / (1 + np.exp(-2 * log_odds)), "happened": rng.random(600) < 1 / (1 + np.exp(-log_odds))})
@@ -118,17 +122,17 @@ print(pd.__version__)
     "a.plot('reliability')",
     """
 from veracity import engines
-from veracity.engines import _progress
 frame.to_csv("long.csv", index=False)
-_progress.PATIENCE, shown, put = 0.0, [], _progress._cell
+progress.PATIENCE, shown, put = 0.0, [], progress._cell
 def seen():
     cell = put()
     change = cell.update
     cell.update = lambda data, **how: (shown.append(data["text/plain"]), change(data, **how))
     return cell
-_progress._cell = seen
+progress._cell = seen
 [a.n for a in engines.assess("long.csv").values()], shown
 """,
+    "shown.clear()\nk.assessment.n, shown",
 )
 
 
@@ -137,7 +141,7 @@ def test_a_notebook_with_pandas_3_shows_each_answer_once_and_pictures_without_ne
 ) -> None:
     (site,) = pandas3.parents[1].glob("lib/python*/site-packages")
     made = executed(str(tmp_path), WITH_PANDAS_3, str(site))
-    version, answer, fix, table, report, picture, long_work = (cell.outputs for cell in made.cells)
+    version, answer, fix, table, report, picture, long_work, out_of_fold = (cell.outputs for cell in made.cells)
     assert streamed(version).startswith("3.")
     for (output,) in (answer, fix, table, report, picture):
         assert output.output_type == "execute_result"
@@ -154,6 +158,9 @@ def test_a_notebook_with_pandas_3_shows_each_answer_once_and_pictures_without_ne
     assert progress.data == {"text/plain": ""}  # it was there while the work lasted
     assert found.data["text/plain"].startswith("([600],")
     assert "counting 100% 600 rows" in found.data["text/plain"]
+    progress, found = out_of_fold
+    assert progress.data == {"text/plain": ""}
+    assert "assessing out of fold 80% 4 of 5 parts" in found.data["text/plain"]
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -296,6 +296,6 @@ def test_charts_share_their_rows_and_look_for_no_class_of_their_channels(
     monkeypatch.setattr("altair.utils.schemapi._FromDict", None)
     for name in plots.names("assessment"):
         with contextlib.suppress(ValueError):
-            plots.Picture(name, two).chart()
+            plots.Picture.of(name, two).spec()
     base = style.points([{"x": 1.0}])
     assert base.mark_line().properties(width=100).data is base.data

@@ -17,6 +17,8 @@ from rich.cells import cell_len
 
 import veracity as vc
 from veracity import PredictionTable, measures, plots, show, words
+from veracity.estimate.comparison.compare import Dependence
+from veracity.inputs import prepare
 from veracity.measures import Measure, scores
 from veracity.records import sections as r
 from veracity.records.findings_of_input import OneOutcome, RescaledRows
@@ -24,9 +26,11 @@ from veracity.records.reading import Reading
 from veracity.records.stability import Difference, Drift, GroupCalibration, GroupShift, PValue
 from veracity.records.verdict import CurvatureTest, ShapeTest
 from veracity.results.assess import Assessments
+from veracity.results.compare import compared
 from veracity.show import markdown, terminal
 from veracity.show.blocks import Cards, Chart, Details, Heading, Sentence, walk
 from veracity.show.cells import Table
+from veracity.state.plan import Plan
 
 ESCAPE = "\x1b[2Jred\x07\u202e"
 CARELESS = ["over", "under", "calibrated", "biased"]
@@ -402,7 +406,9 @@ def test_groups_are_a_note_beside_a_fault_of_all_cases(filled: Callable[..., Any
         s.title for s in show.first_screen(result) if isinstance(s, Sentence) and s.lead
     ]
     text = "Calibration is not the same in site = west (too extreme beside all cases together)."
-    assert ("Differs by group", text) in [(s.title, s.text) for s in found]
+    (note,) = (s for s in found if s.title == "Differs by group")
+    assert note.text.startswith(text)
+    assert note.proposed == ["rows = site == 'west'", "k = vc.calibrate(y_true[rows], y_proba[rows])"]
 
 
 def test_models_are_ranked_by_log_loss_with_the_worst_ones_named(filled: Callable[..., Any]) -> None:
@@ -516,3 +522,30 @@ def test_a_wrong_level_shows_in_the_calibration_error_and_its_card(filled: Calla
     said = words.verdict.two_percents(level.predicted, level.observed)
     (held,) = [block for block in blocks if isinstance(block, Cards)]
     assert "{} predicted, {} observed".format(*said) in [card.detail for card in held.cards]
+
+
+def test_columns_of_groups_that_say_the_same_everywhere_are_left_out(filled: Callable[..., Any]) -> None:
+    result = filled("over", groups=True)
+    site = result.groups["site"]
+    shifts = {name: 0.1 * i for i, name in enumerate(site.levels)}
+
+    def titles(drawn: float, times: float) -> list[str]:
+        levels = {name: replace(one, shrunk=Reading(0.5 + drawn * shifts[name])) for name, one in site.levels.items()}
+        off = {name: times * shift for name, shift in shifts.items()}
+        group = replace(site, levels=levels, calibration=replace(site.calibration, shifts=off))
+        said = show.first_screen(replace(result, groups={"site": group}))
+        (table,) = (b for b in said if isinstance(b, Table) and b.title == "By site")
+        return [c.title for c in table.columns if c.title in ("shrunk", "off by")]
+
+    assert titles(0.0, 0.0) == []
+    assert titles(1.0, 0.0) == ["shrunk"]
+    assert titles(0.0, 1.0) == ["off by"]
+
+
+def test_findings_of_a_comparison_have_marks_and_no_names_of_severity() -> None:
+    rng = np.random.default_rng(4)
+    p = rng.uniform(0.3, 0.9, 200)
+    picks = {name: replace(prepare((rng.random(200) < p).astype(int), p), picks_only=True) for name in "ab"}
+    text = terminal.render(show.first_screen(compared(picks, Plan(), Dependence())), 100)
+    assert "! Note " in text
+    assert "critical" not in text

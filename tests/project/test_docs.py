@@ -16,6 +16,7 @@ from docs import make_files
 from veracity.formulas.rules import RULES
 from veracity.measures import MEASURES, quantities
 from veracity.results.schema import comparison_schema, schema
+from veracity.show.cells import named_in_papers
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def test_every_constant_is_listed_with_its_source(generator: ModuleType) -> None
 
 def test_no_label_means_two_things(generator: ModuleType) -> None:
     """The share of right picks is accuracy; the geometric mean is called the typical probability."""
-    labels = {quantity.full: quantity.path for quantity in quantities().values()}
+    labels = {named_in_papers(quantity): quantity.path for quantity in quantities().values()}
     assert len(labels) == len(quantities())
     prose = re.sub(r"`[^`]*`", "", generator.text())
     assert len(re.findall(r"(?<!geometric )\baccuracy\b", prose, re.IGNORECASE)) == 2  # its label, in both tables
@@ -86,7 +87,7 @@ def test_the_floors_in_the_documents_are_those_that_are_checked(book: str) -> No
     floors = contracts[0]["layers"][1:]  # without `__main__`
     text = (ROOT / book).read_text()
     at = [text.find(f"\n {floor}") for floor in floors]
-    assert -1 not in at
+    assert [text.count(f"\n {floor}") for floor in floors] == [1] * len(floors)
     assert at == sorted(at)
 
 

@@ -212,7 +212,7 @@ def run_copy(folder: Path, *command: str) -> str:
 
 def test_an_option_of_reading_is_one_line(tmp_path: Path) -> None:
     """Offered by every command that reads, checked, kept in proposed commands, and known to frames in Python."""
-    declared = copied_package(tmp_path) / "options.py"
+    declared = copied_package(tmp_path) / "options" / "__init__.py"
     before, end, after = declared.read_text().partition("    labelled: bool = True")
     declared.write_text(before + SPREAD + end + after)
     sure = P**3 / (P**3 + (1 - P) ** 3)

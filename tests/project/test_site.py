@@ -10,10 +10,14 @@ from importlib.resources import files
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import nbformat
 import pytest
+from myst_nb.core.utils import coalesce_streams
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 import veracity as vc
 from docs import _examples
+from docs._site import with_outputs
 
 pytestmark = pytest.mark.slow
 LOOKED_AT = ("index", "tutorials/clinic", "understand/risk", "reference/api", "_generated/charts")
@@ -74,6 +78,16 @@ def test_every_page_is_there_as_markdown_and_listed(site: Path) -> None:
     for name in ("index", "tutorials/binary", "howto/deploy", "understand/risk", "reference/api", "_generated/charts"):
         assert (site / f"{name}.md").is_file()
         assert f"({name}.md)" in listed
+
+
+def test_what_a_cell_prints_in_several_pieces_is_there_once(tmp_path: Path) -> None:
+    outputs = [new_output("stream", name="stdout", text=text) for text in ("read risk.csv\n", "2,400 cases\n")]
+    outputs.insert(1, new_output("stream", name="stderr", text="a warning\n"))
+    shown = coalesce_streams(outputs)  # myst_nb merges the pieces where they are, and leaves the later ones there
+    assert len(shown) == 2
+    page = tmp_path / "page.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell("!veracity assess risk.csv", outputs=outputs)]), page)
+    assert with_outputs(page).count("```text\nread risk.csv\n2,400 cases\na warning\n```") == 1
 
 
 def test_the_interactive_page_tells_the_numbers_of_the_rule_without_network(site: Path, chromium: str) -> None:

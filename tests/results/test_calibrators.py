@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
@@ -111,6 +112,21 @@ def test_temperature_knows_sharpness_zeros_and_limits():
     assert calibrators.fit("temperature", sure).temperature == pytest.approx(np.exp(-10))
     wrong = Forecasts(np.array([0.9, 0.2]), np.array([0, 1]), (0, 1))
     assert calibrators.fit("temperature", wrong).temperature == pytest.approx(np.exp(10))
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2.0, 40)])
+def test_a_pseudo_case_keeps_the_temperature_of_forecasts_that_are_always_right(weights: Any) -> None:
+    p = np.random.default_rng(0).dirichlet(np.ones(3), 40)
+    right = Forecasts.of(p.argmax(axis=1), p, labels=[0, 1, 2], sample_weight=weights)
+    fitted = calibrators.fit("temperature", right, pseudo=1.0).temperature
+    share = np.full(40, 1.0 / 40) if weights is None else weights / weights.sum()
+    cases = 1.0 / (share @ share)
+
+    def loss(beta: float) -> float:
+        logs = np.log(p**beta / (p**beta).sum(axis=1, keepdims=True))
+        return -float(cases * share @ logs.max(axis=1) + share @ logs.mean(axis=1))
+
+    assert fitted == pytest.approx(1.0 / optimize.minimize_scalar(loss, (1.0, 2.0)).x, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["platt", "beta", "vector", "matrix", "confusion", "temperature", "isotonic", "bins"])

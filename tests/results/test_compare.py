@@ -6,6 +6,7 @@ import copy
 import json
 import math
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,12 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import veracity as vc
+from veracity.estimate.comparison.compare import Dependence
+from veracity.inputs import prepare
+from veracity.results.compare import compared
 from veracity.results.schema import comparison_schema
 from veracity.state.pairs import Pairs
+from veracity.state.plan import Plan
 
 Floats = NDArray[np.float64]
 
@@ -459,3 +464,17 @@ def test_only_models_that_are_clearly_worse_are_said_to_be_beaten() -> None:
                 unclear += 1
                 assert f"{other} by" not in beaten
     assert unclear > 5
+
+
+def test_picks_are_said_to_be_different_events_only_where_they_are() -> None:
+    rng = np.random.default_rng(4)
+    stated = rng.choice([0.3, 0.6, 0.9], 300)
+    right, other = ((rng.random(300) < q).astype(int) for q in (stated**2, stated))
+
+    def codes(outcomes: NDArray[np.int64]) -> list[str]:
+        picks = {"stated": prepare(right, stated), "squared": prepare(outcomes, stated**2)}
+        models = {name: replace(f, picks_only=True) for name, f in picks.items()}
+        return [finding.code for finding in compared(models, Plan(), Dependence()).record.findings]
+
+    assert codes(right) == []
+    assert codes(other) == ["own_picks"]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import veracity as vc
 from veracity import words
+from veracity.cli import run
 from veracity.estimate.decisions.clinical import reliability_band
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
@@ -297,3 +300,27 @@ def test_winners_at_the_prevalence_of_the_cases_are_those_of_dominance() -> None
         expected = prevalence * 0.7 * (misses[0] - misses[1]) + (1.0 - prevalence) * 0.3 * (alarms[0] - alarms[1])
         assert by[prevalence, 0.3] == pytest.approx(expected, abs=1e-12)
     assert {w.better for w in d.prevalences} <= {None, "good"}
+
+
+def test_thresholds_and_frequencies_are_read_in_per_cent_too() -> None:
+    a, b = (vc.assess(Y, P, threshold=t, prior=f) for t, f in (("10%,20 %", "event=8%"), ([0.1, 0.2], {"event": 0.08})))
+    assert [one.threshold for one in a.decisions.at] == [0.1, 0.2]
+    assert a.decisions.at == b.decisions.at
+    assert a.decisions.prior == b.decisions.prior
+
+
+def test_costs_of_answers_with_their_confidence_are_those_of_letting_them_stand(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    confidence = rng.integers(4, 20, 500) / 20
+    right = (rng.random(500) < confidence**1.5).astype(int)
+    picks, both = tmp_path / "picks.csv", tmp_path / "both.csv"
+    pl.DataFrame({"correct": right == 1, "stated_confidence": confidence}).write_csv(picks)
+    pl.DataFrame({"outcome": right, "probability": confidence}).write_csv(both)
+    costs = ["--costs", "false_alarm=3,miss=1", "--threshold", "0.75", "--json", str(tmp_path / "a.json"), "--force"]
+    sides = []
+    for path in (picks, both):
+        assert run(["assess", str(path), *costs]) == 0
+        sides.append(json.loads((tmp_path / "a.json").read_text())["decisions"])
+    assert sides[0]["costs"][0]["threshold"] == 0.75
+    for name in ("costs", "at"):
+        assert sides[0][name] == sides[1][name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -183,3 +184,13 @@ def test_small_groups_among_very_many_have_scores_and_are_judged_on_demand() -> 
     with pytest.raises(KeyError, match="no '77'; there are 0, 1"):
         a.level_of("site", "77")
     assert "Each of 51 of the 60 groups is judged at 0.0025" in str(a)
+
+
+def test_worst_of_groups_with_infinite_losses_has_the_largest_brier_score_of_these() -> None:
+    rng = np.random.default_rng(5)
+    y, site = (rng.random(400) < 0.5).astype(int), np.tile(list("ABCD"), 100)
+    p = np.where(site == "D", 0.5, np.where(site == "B", np.where(y == 1, 0.3, 0.7), np.where(y == 1, 0.6, 0.4)))
+    p[[0, 1, 2]] = 1.0 - y[:3]  # the outcomes of the first A, B and C are ruled out
+    group = vc.assess(y, p, groups={"site": site}).groups["site"]
+    assert group.worst == "B"
+    assert [math.isinf(group.levels[name].scores.log_loss) for name in "ABCD"] == [True, True, True, False]

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.datasets import load_breast_cancer, load_wine, make_classification
+from sklearn.datasets import load_breast_cancer, load_wine, make_blobs, make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.multiclass import OneVsOneClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -26,6 +27,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import veracity as vc
 from veracity import metrics
 from veracity.sklearn import AssessmentDisplay, Recalibrated, scorer, scorers
+from veracity.sklearn._link import are_votes, margins
 
 X, Y = make_classification(600, n_redundant=10, random_state=0)
 X3, Y3 = load_wine(return_X_y=True)
@@ -97,20 +99,23 @@ def test_classifiers_are_pooled_by_logarithms_unless_their_forecasts_are_over_co
     ):
         fitted = Recalibrated(classifier).fit(*data)
         assert fitted.pool_ == pool
-        own = [fitted.calibrator_.predict(one.predict_proba(data[0])) for one in fitted.classifiers_]
-        if fitted.link_ is not None:
-            own = [fitted.calibrator_.predict(fitted.link_(one.predict_proba(data[0]))) for one in fitted.classifiers_]
+        own = [fitted.calibrator_.predict(fitted.link_(one.predict_proba(data[0]))) for one in fitted.classifiers_]
         mean = np.mean(own, axis=0) if pool == "arithmetic" else np.exp(np.mean(np.log(own), axis=0))
         np.testing.assert_allclose(fitted.predict_proba(data[0]), mean / mean.sum(axis=1, keepdims=True), rtol=1e-9)
 
 
+@pytest.mark.parametrize("classifier", [RandomForestClassifier(20, random_state=0), GaussianNB()])
+def test_the_step_is_the_best_on_average_where_forecasts_are_too_cautious(classifier: Any) -> None:
+    fitted = Recalibrated(classifier).fit(X3[::3], Y3[::3]).calibrator_
+    careful, best = fitted.source._advised_with(1.5), fitted.source._advised_with(0.0)
+    assert careful.fix.strength is None or careful.fix.strength < best.fix.strength
+    assert fitted.fix == (best.fix if fitted.source.calibration_slope > 1.0 else careful.fix)
+
+
 def test_one_classifier_alone_rules_nothing_out() -> None:
     fitted = Recalibrated(Sure()).fit(np.arange(100.0)[:, None] / 100, np.arange(100) % 2)
-    fitted.pool_, fitted.link_, fitted.calibrator_ = (
-        "geometric",
-        None,
-        vc.calibrate(Y, Y * 0.6 + 0.2, method="identity"),
-    )
+    identity = vc.calibrate(Y, Y * 0.6 + 0.2, method="identity")
+    fitted.pool_, fitted.link_, fitted.calibrator_ = "geometric", np.asarray, identity
     for place, classifier in enumerate(fitted.classifiers_):
         classifier.p = 1.0 if place else 0.0
     np.testing.assert_allclose(fitted.predict_proba(np.zeros((2, 1))), [[0.2, 0.8]] * 2)
@@ -120,9 +125,31 @@ def test_scores_of_many_classes_get_a_matrix_where_it_is_clearly_better() -> Non
     from sklearn.datasets import load_digits
 
     rows, labels = load_digits(return_X_y=True)
-    svm = make_pipeline(StandardScaler(), SVC(random_state=0))
-    assert Recalibrated(svm).fit(rows[::2], labels[::2]).link_.fitted.name == "matrix"
-    assert Recalibrated(svm).fit(X3[::2], Y3[::2]).link_.fitted.name == "temperature"
+    ridge = make_pipeline(StandardScaler(), RidgeClassifier())
+    assert Recalibrated(ridge).fit(rows[::2], labels[::2]).link_.fitted.name == "matrix"
+    assert Recalibrated(ridge).fit(X3[::2], Y3[::2]).link_.fitted.name == "temperature"
+
+
+@pytest.mark.parametrize("classifier", [SVC(), OneVsOneClassifier(LinearSVC())])
+def test_votes_of_one_against_one_become_sums_of_margins(classifier: Any) -> None:
+    rows = StandardScaler().fit_transform(X3)
+    fitted = Recalibrated(classifier).fit(rows, Y3)
+    assert fitted.link_.of_votes
+    pairs = SVC(decision_function_shape="ovo").fit(rows, Y3).decision_function(rows)  # 0 against 1, 0 and 1 against 2
+    sums = np.column_stack([pairs[:, 0] + pairs[:, 1], pairs[:, 2] - pairs[:, 0], -pairs[:, 1] - pairs[:, 2]])
+    np.testing.assert_allclose(margins(SVC().fit(rows, Y3).decision_function(rows)), sums, rtol=1e-9)
+
+
+def test_scores_of_one_against_the_rest_are_no_votes() -> None:
+    assert not Recalibrated(RidgeClassifier()).fit(X3, Y3).link_.of_votes
+    assert not are_votes(np.array([[1.0, 0.0]]))
+
+
+def test_scores_that_are_always_right_in_few_cases_rule_nothing_out() -> None:
+    rows, labels = make_blobs(45, centers=3, cluster_std=0.1, random_state=0)
+    svm = Recalibrated(SVC()).fit(rows, labels)
+    assert svm.predict_proba(rows).min() > 1e-4
+    assert svm.score(rows, labels) == 1.0
 
 
 def test_a_frozen_classifier_is_not_fitted_again() -> None:
@@ -137,6 +164,12 @@ def test_a_frozen_classifier_is_not_fitted_again() -> None:
         Recalibrated(FrozenEstimator(once)).fit(X[half:], np.where(Y[half:] == 1, 7, 0))
 
 
+def test_a_classifier_that_first_says_0_to_a_new_case_rules_nothing_out() -> None:
+    fitted = Recalibrated(Sure(), ensemble=False).fit(np.arange(100.0)[:, None] / 100, np.arange(100) % 2)
+    fitted.classifiers_[0].p = 1.0
+    assert 0.0 < fitted.predict_proba([[0.5]])[0, 0] < 0.3
+
+
 def test_trees_that_say_0_rule_nothing_out() -> None:
     fitted = Recalibrated(DecisionTreeClassifier(random_state=0)).fit(X, Y)
     assert (fitted.predict_proba(X) > 0.0).all()
@@ -146,7 +179,7 @@ def test_trees_that_say_0_rule_nothing_out() -> None:
 @pytest.mark.usefixtures("routing")
 def test_six_scorers_and_weights_are_routed_through_cross_validate() -> None:
     weight = np.where(Y == 1, 3.0, 1.0)
-    model = Recalibrated(LogisticRegression().set_fit_request(sample_weight=True)).set_fit_request(sample_weight=True)
+    model = Recalibrated(GaussianNB().set_fit_request(sample_weight=True)).set_fit_request(sample_weight=True)
     weighted = {
         name: pickle.loads(pickle.dumps(one)).set_score_request(sample_weight=True) for name, one in scorers.items()
     }
@@ -159,7 +192,7 @@ def test_six_scorers_and_weights_are_routed_through_cross_validate() -> None:
         expected = metrics.log_loss(Y[test], fitted.predict_proba(X[test]), sample_weight=weight[test])
         assert found["test_neg_log_loss"][i] == pytest.approx(-expected, rel=1e-12)
     assert not np.allclose(plain["test_score"], found["test_neg_log_loss"])
-    unweighted = Recalibrated(LogisticRegression()).fit(X, Y).calibrator_.source.scores.log_loss
+    unweighted = Recalibrated(GaussianNB()).fit(X, Y).calibrator_.source.scores.log_loss
     own = model.fit(X, Y, sample_weight=weight).calibrator_.source.scores.log_loss
     assert own != pytest.approx(unweighted)
 
@@ -193,8 +226,18 @@ def test_frames_copies_and_pickles() -> None:
     fitted = clone(model).fit(frame, np.array(list("abc"))[Y3])
     copied = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(copied.predict_proba(frame), fitted.predict_proba(frame))
-    assert fitted[-1].feature_names_in_.tolist() == list(frame.columns)
     assert fitted.classes_.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_names_of_features_are_kept_where_the_classifier_keeps_them(library: str) -> None:
+    frame = StandardScaler().set_output(transform=library).fit_transform(X3)
+    alone = GaussianNB().fit(frame, Y3)  # scikit-learn 1.6 reads no names from polars 2
+    kept = Recalibrated(GaussianNB(), "temperature").fit(frame, Y3)
+    assert (
+        getattr(kept, "feature_names_in_", np.empty(0)).tolist()
+        == getattr(alone, "feature_names_in_", np.empty(0)).tolist()
+    )
 
 
 def test_whole_weights_are_repeated_cases_and_others_importance() -> None:
@@ -241,6 +284,11 @@ BAD = {
     "set decision_function_shape='ovr'": lambda: Recalibrated(SVC(decision_function_shape="ovo")).fit(
         *make_classification(300, n_classes=4, n_informative=4, random_state=0)
     ),
+    "pairs of classes in its columns": lambda: Recalibrated(
+        make_pipeline(StandardScaler(), SVC(decision_function_shape="ovo"))
+    ).fit(X3, Y3),
+    "FrozenEstimator instance is not fitted": lambda: Recalibrated(FrozenEstimator(GaussianNB())).fit(X, Y),
+    "sample_weight: -1 is negative": lambda: Recalibrated(GaussianNB()).fit(X, Y, sample_weight=-np.ones(600)),
     "kind: 'roc' is not one of": lambda: AssessmentDisplay.from_predictions(Y, np.full(600, 0.5), kind="roc"),
     "LinearSVC has no predict_proba": lambda: AssessmentDisplay.from_estimator(LinearSVC().fit(X, Y), X, Y),
 }

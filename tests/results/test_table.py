@@ -15,6 +15,7 @@ import pytest
 
 from veracity import PredictionTable, assess, plots, rule
 from veracity.formulas.rules import RULES
+from veracity.options.deciding import Costs
 
 A = [[83, 56], [2, 12]]
 C1, C2 = [[98, 6], [18, 28]], [[9, 3], [3, 14]]
@@ -322,7 +323,7 @@ def test_pictures_are_equal_after_json_and_back(name, options):
 
 
 def test_the_caption_of_attributes_counts_one_as_one():
-    caption = plots.Picture("attributes", PredictionTable([[60, 20], [25, 48]], [0.2, 0.8])).caption
+    caption = plots.Picture.of("attributes", PredictionTable([[60, 20], [25, 48]], [0.2, 0.8])).caption
     assert caption.endswith("1 was predicted higher than observed.")
 
 
@@ -410,3 +411,35 @@ def test_bad_input_is_refused_in_plain_words(make, said):
 
 def test_a_table_turned_round_is_noticed():
     assert "is one reversed?" in str(PredictionTable(A[::-1]))
+
+
+def test_costs_say_after_which_forecasts_to_act_and_what_that_saves_by_hand() -> None:
+    table = PredictionTable([[88, 9], [21, 34]], errors=(Costs(60, 190),), prevalences=(0.5, 0.05))
+    here, often, rare = table.costs
+    assert here.threshold == 0.24
+    assert (here.acts, often.acts, rare.acts) == ((False, True), (False, True), (False, False))
+    assert here.cost == pytest.approx((60 * 21 + 190 * 9) / 152)
+    assert (here.always, here.never) == pytest.approx((60 * 109 / 152, 190 * 43 / 152))
+    assert here.saved == pytest.approx(here.always - here.cost)
+    assert often.cost == pytest.approx(0.5 * 60 * 21 / 109 + 0.5 * 190 * 9 / 43)
+    assert rare.cost == rare.never == 190 * 0.05
+    assert rare.saved == 0.0
+    assert PredictionTable.from_json(table.to_json()).costs == table.costs
+    spared = np.repeat([60, -190, 0, 0], [88, 9, 21, 34])  # beside acting in all, in each of the 152 cases
+    reach = 1.959964 * spared.std() / np.sqrt(152)
+    assert (here.saved.low, here.saved.high) == pytest.approx((here.saved - reach, here.saved + reach))
+
+
+def test_intervals_of_what_a_table_saves_hold_the_truth() -> None:
+    rng, truth, held = np.random.default_rng(34), np.array([0.55, 0.08, 0.12, 0.25]), []
+    spared = np.array([60, -190, 0, 0])
+    for _ in range(400):
+        table = PredictionTable(rng.multinomial(300, truth).reshape(2, 2), errors=(Costs(60, 190),))
+        (paid,) = table.costs
+        held.append(paid.saved.low <= truth @ spared <= paid.saved.high)
+    assert 0.92 <= np.mean(held) <= 0.98
+
+
+def test_costs_need_two_outcomes() -> None:
+    with pytest.raises(ValueError, match="costs"):
+        PredictionTable([[5, 6, 7], [8, 9, 10]], errors=(Costs(1, 2),))

@@ -170,6 +170,14 @@ def test_tallies_that_hold_the_same_cases_by_id_are_compared_as_their_files(
         vc.compare({"good": read["good"], "twice": twice})
 
 
+def test_a_tally_is_merged_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.tally").write_bytes(vc.Tally.of([0, 1, 1], [0.2, 0.7, 0.9]).to_bytes())
+    assert run(["merge", str(tmp_path / "*.tally"), "-o", str(tmp_path / "whole.tally")]) == 2
+    assert "b.tally holds the same cases as" in capsys.readouterr().err
+    assert not (tmp_path / "whole.tally").exists()
+
+
 def test_a_ring_holds_the_last_tallies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     days = [vc.Tally.of(*draw(200, seed)) for seed in range(5)]
     ring, out = tmp_path / "week.ring", tmp_path / "week.tally"

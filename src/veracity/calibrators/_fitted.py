@@ -72,6 +72,7 @@ class Fitted(ABC):
     classes: tuple[Any, ...]
 
     name: ClassVar[str] = ""  # of the file that defines the map
+    wording: ClassVar[str] = "{0.name}"  # the map in a few words, a format of its parameters
     needs_labels: ClassVar[bool] = True
 
     def __init_subclass__(cls) -> None:
@@ -88,7 +89,11 @@ class Fitted(ABC):
     @property
     def text(self) -> str:
         """The map with its main number in a few words."""
-        return self.name
+        return self._described.replace(" -", " −")
+
+    @property
+    def _described(self) -> str:
+        return self.wording.format(self)
 
     @abstractmethod
     def __call__(self, rows: ArrayLike) -> Array:

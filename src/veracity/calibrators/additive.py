@@ -28,9 +28,7 @@ class Additive(Formula):
     needs_labels: ClassVar[bool] = False
     edge: ClassVar[int] = 0
 
-    @property
-    def text(self) -> str:
-        return "prior correction (shift)"
+    wording = "prior correction (shift)"
 
     def check(self, kept: slice | Array = slice(None)) -> None:
         self.require(self.shift.shape == (self.k,) and np.isfinite(self.shift).all(), "one finite number a class")

@@ -27,7 +27,7 @@ class Beta(Formula):
     coefficients: Array
 
     @property
-    def text(self) -> str:
+    def _described(self) -> str:
         if len(self.coefficients) > 1:
             return "beta calibration, class by class"
         a, b, c = self.coefficients[0]

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from veracity.calibrators._fitted import Fitted, as_rows, blocks, checked_rows
 from veracity.inputs import Forecasts
-from veracity.state.content import Hashes, class_keys
+from veracity.inputs.content import Hashes
 from veracity.types import Array, Ints
 
 from ._grouping import class_means, effective_rows
@@ -53,7 +53,7 @@ class Bins(Fitted):
     means: Array
 
     @property
-    def text(self) -> str:
+    def _described(self) -> str:
         return f"bins ({len(self.means)} cell{'s' if len(self.means) != 1 else ''})"
 
     def cells(self, rows: ArrayLike) -> Array:
@@ -105,9 +105,7 @@ def fit(forecasts: Forecasts, *, bins: int | str = "auto") -> Bins:
         edges = [equal_population_edges(value, counts, min(wanted, len(value)))]
         numbers = [np.arange(len(edges[0]) + 1)]
     else:
-        edges, numbers = cells_by_pick(
-            pick, value, counts, class_keys(forecasts), MOST if bins == "auto" else int(bins)
-        )
+        edges, numbers = cells_by_pick(pick, value, counts, forecasts.class_keys, MOST if bins == "auto" else int(bins))
     cells = 1 + max(int(number.max()) for number in numbers)
     empty = Bins(forecasts.classes, edges=tuple(edges), numbers=tuple(numbers), means=np.empty((cells, k)))
     means = class_means(empty.cells(scores), cells, outcomes, forecasts.mass, forecasts.prior)

@@ -68,10 +68,7 @@ class Coherent(Formula):
 
     needs_labels: ClassVar[bool] = False
     outside: ClassVar[int] = 0
-
-    @property
-    def text(self) -> str:
-        return f"prior correction (r = {self.r:.3g})"
+    wording = "prior correction (r = {0.r:.3g})"
 
     def check(self, kept: slice | Array = slice(None)) -> None:
         self.require(self.r > -1.0, f"r = {self.r!r}; scores are proper for r > -1")

@@ -27,7 +27,7 @@ class Confusion(Formula):
     matrix: Array
 
     @property
-    def text(self) -> str:
+    def _described(self) -> str:
         return f"confusion map (keeps {100 * np.diag(self.matrix).mean():.0f} % of a class on average)"
 
     def check(self, kept: slice | Array = slice(None)) -> None:

@@ -24,9 +24,7 @@ class Floor(Formula):
 
     needs_labels: ClassVar[bool] = False
 
-    @property
-    def text(self) -> str:
-        return f"minimum probability {self.minimum:.3g}"
+    wording = "minimum probability {0.minimum:.3g}"
 
     def check(self, kept: slice | Array = slice(None)) -> None:
         self.require(0.0 < self.minimum * self.k < 1.0, f"minimum {self.minimum!r}")

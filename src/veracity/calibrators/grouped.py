@@ -26,7 +26,7 @@ class Grouped(Fitted):
     decimals: int | None
 
     @property
-    def text(self) -> str:
+    def _described(self) -> str:
         return f"grouped ({len(self.seen)} distinct rows)"
 
     def check(self, kept: slice | Array = slice(None)) -> None:

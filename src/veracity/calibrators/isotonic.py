@@ -46,7 +46,7 @@ class Isotonic(Formula):
     values: tuple[Array, ...]
 
     @property
-    def text(self) -> str:
+    def _described(self) -> str:
         levels = sum(len(np.unique(v)) for v in self.values)
         return f"isotonic regression ({levels} level{'' if levels == 1 else 's'})"
 

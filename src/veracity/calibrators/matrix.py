@@ -27,7 +27,7 @@ class Matrix(Formula):
     intercepts: Array
 
     @property
-    def text(self) -> str:
+    def _described(self) -> str:
         return f"matrix scaling ({self.k * (self.k + 1)} parameters)"
 
     def check(self, kept: slice | Array = slice(None)) -> None:
@@ -38,14 +38,15 @@ class Matrix(Formula):
         return softmax(logs(p) @ self.slopes.T + self.intercepts)[0]
 
 
-def fit(forecasts: Forecasts, *, ridge: float = RIDGE) -> Matrix:
+def fit(forecasts: Forecasts, *, ridge: float = RIDGE, pseudo: float = 0.0) -> Matrix:
     """Return the weights with the least log loss plus ½ ridge |scale · (W − 1/T)|² + ½ ridge |c|².
 
-    The pull is towards temperature scaling; the scale is the root mean square of the logarithms.
+    The pull is towards temperature scaling (with so many pseudo-cases); the scale is the root mean square of the
+    logarithms.
     """
     x, y, rows, scale = log_scores(forecasts)
     k = forecasts.k
-    cold = scale[0] / temperature.fit(forecasts).temperature
+    cold = scale[0] / temperature.fit(forecasts, pseudo=pseudo).temperature
     centre = np.concatenate([cold * np.eye(k), np.zeros((k, 1))], axis=1)
     weights = full_fit(np.concatenate([x / scale, np.ones((len(x), 1))], axis=1), y, rows, centre, ridge)
     intercepts = weights[:, k] - weights[:, k].mean()

@@ -56,6 +56,7 @@ class Multiplicative(Formula):
     needs_labels: ClassVar[bool] = False
     outside: ClassVar[int] = 0
     edge: ClassVar[int] = 0
+    wording = LABEL
 
     @property
     def weights(self) -> Array:
@@ -68,10 +69,6 @@ class Multiplicative(Formula):
                     out[members] = np.exp(self.shift[members] - self.shift[members].min())
         out[(self.level > self.level[out > 0].min()) & (out > 0)] = np.inf
         return out
-
-    @property
-    def text(self) -> str:
-        return LABEL
 
     def check(self, kept: slice | Array = slice(None)) -> None:
         self.require(self.shift.shape == self.level.shape == self.block.shape == (self.k,), "shapes")

@@ -30,7 +30,7 @@ class Platt(Formula):
     coefficients: Array
 
     @property
-    def text(self) -> str:
+    def _described(self) -> str:
         if len(self.coefficients) > 1:
             return "Platt scaling, class by class"
         slope, intercept = self.coefficients[0]

@@ -21,9 +21,7 @@ class Prior(Formula):
 
     frequencies: Array
 
-    @property
-    def text(self) -> str:
-        return "class frequencies for every case"
+    wording = "class frequencies for every case"
 
     def check(self, kept: slice | Array = slice(None)) -> None:
         self.require_distributions(np.atleast_2d(self.frequencies), "frequencies")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from veracity.inputs import Forecasts
-from veracity.state.content import class_order
+from veracity.inputs.content import class_order
 
 from . import bins as plain
 from ._grouping import row_mass, smoothed
@@ -16,8 +16,8 @@ from ._grouping import row_mass, smoothed
 @dataclass(frozen=True, eq=False)
 class SmoothedBins(plain.Bins):
     @property
-    def text(self) -> str:
-        return f"smoothed {super().text}"
+    def _described(self) -> str:
+        return f"smoothed {super()._described}"
 
 
 def fit(forecasts: Forecasts, *, bins: int | str = "auto") -> SmoothedBins:

@@ -25,7 +25,7 @@ class SmoothedGrouped(Fitted):
     means: Array
 
     @property
-    def text(self) -> str:
+    def _described(self) -> str:
         return f"smoothed frequencies of {len(self.seen)} distinct forecasts"
 
     def check(self, kept: slice | Array = slice(None)) -> None:

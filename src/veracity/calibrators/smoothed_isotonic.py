@@ -13,8 +13,8 @@ from ._grouping import row_mass
 @dataclass(frozen=True, eq=False)
 class SmoothedIsotonic(isotonic.Isotonic):
     @property
-    def text(self) -> str:
-        return f"smoothed {super().text}"
+    def _described(self) -> str:
+        return f"smoothed {super()._described}"
 
 
 def fit(forecasts: Forecasts) -> SmoothedIsotonic:

@@ -12,6 +12,8 @@ from veracity.formulas.rules import largest
 from veracity.inputs import Forecasts
 from veracity.types import Array
 
+from ._grouping import effective_rows
+
 LABEL = "temperature scaling"
 
 IMPOSSIBLE = -1e100  # the logarithm of 0, whose powers stay finite
@@ -33,9 +35,7 @@ class Temperature(Formula):
 
     temperature: float
 
-    @property
-    def text(self) -> str:
-        return f"temperature {self.temperature:.2f}"
+    wording = "temperature {0.temperature:.2f}"
 
     def check(self, kept: slice | Array = slice(None)) -> None:
         self.require(self.temperature > 0.0, f"temperature {self.temperature!r}")
@@ -45,21 +45,28 @@ class Temperature(Formula):
         return sharpened(p, 1.0 / self.temperature)
 
 
-def fit(forecasts: Forecasts, *, start: float = 1.0) -> Temperature:
+def fit(forecasts: Forecasts, *, start: float = 1.0, pseudo: float = 0.0) -> Temperature:
     """Return the temperature with the least log loss: the only root of its derivative, which rises in β = 1/T.
 
     Rows that gave the outcome probability 0 have infinite loss at every temperature and take no part.
-    `start` is a temperature to begin from.
+
+    start   temperature to begin from
+    pseudo  number of cases, added in equal parts to all rows and all classes, that keep the temperature above 0 where
+            the largest probability is always right; no row may hold a 0
     """
     scores, outcomes, mass, k = forecasts.scores, forecasts.observed, forecasts.mass, forecasts.k
     parts: list[tuple[Array, Array, Array]] = []
+    extra, even = pseudo / effective_rows(forecasts), np.full(k, 1.0 / k)
     for part in blocks(len(scores), k):
         p, y = as_rows(scores[part], k), outcomes[part]
         possible = p[np.arange(len(y)), y] > 0.0
         p, y = p[possible], y[possible]
         with np.errstate(divide="ignore"):
             logs = np.maximum(np.log(p / largest(p)), IMPOSSIBLE)
-        parts.append((logs, logs[np.arange(len(y)), y], mass[part][possible]))
+        realised, share = logs[np.arange(len(y)), y], mass[part][possible]
+        if pseudo:
+            realised, share = (realised + extra * (logs @ even)) / (1.0 + extra), share * (1.0 + extra)
+        parts.append((logs, realised, share))
 
     ones = np.ones(k)
 

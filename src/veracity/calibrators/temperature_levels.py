@@ -26,7 +26,7 @@ class TemperatureLevels(Formula):
     intercepts: Array
 
     @property
-    def text(self) -> str:
+    def _described(self) -> str:
         return f"temperature {1.0 / self.slope:.2f} and class levels" if self.slope > 0.0 else LABEL
 
     def check(self, kept: slice | Array = slice(None)) -> None:

@@ -26,7 +26,7 @@ class TemperedConfusion(Formula):
     matrix: Array
 
     @property
-    def text(self) -> str:
+    def _described(self) -> str:
         kept = np.diag(self.matrix).mean()
         return (
             f"temperature {self.temperature:.2f}, then confusion map (keeps {100 * kept:.0f} % of a class on average)"

@@ -27,7 +27,7 @@ class Vector(Formula):
     intercepts: Array
 
     @property
-    def text(self) -> str:
+    def _described(self) -> str:
         return f"vector scaling ({2 * self.k} parameters)"
 
     def check(self, kept: slice | Array = slice(None)) -> None:

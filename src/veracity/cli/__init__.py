@@ -8,7 +8,6 @@ import gc
 import importlib
 import os
 import pkgutil
-import re
 import shlex
 import sys
 import traceback
@@ -125,7 +124,7 @@ def run(arguments: Sequence[str]) -> int:
         where = f"{error.filename}: " if error.filename else ""
         return _say(f"{where}{error.strerror or error}")
     except ValueError as error:
-        return _say(_located(str(error), arguments))
+        return _say(str(error))
     except Exception as error:
         at = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{os.path.basename(at.filename)}, line {at.lineno}"
@@ -138,23 +137,9 @@ def run(arguments: Sequence[str]) -> int:
         return _say(f"this should not happen: {type(error).__name__}: {first_line(error)}")
 
 
-def _located(message: str, typed: Sequence[str]) -> str:
-    """Return a message whose commands name files with their folders; elsewhere the name alone is enough."""
-    folders = [word if os.path.isdir(word) else os.path.dirname(word) for word in typed if os.path.exists(word)]
-
-    def located(word: re.Match[str]) -> str:
-        name = word[0].strip("'")
-        paths = (os.path.join(folder, name) for folder in folders)
-        path = next((path for path in paths if os.path.isfile(path)), None)
-        return word[0] if path is None else shlex.quote(path)
-
-    command = re.compile(r"(?<=  )veracity [a-z]+ .*?(?=   |$)", re.MULTILINE)
-    return command.sub(lambda match: re.sub(r"'[^']*'|\S+", located, match[0]), message)
-
-
 def _say(message: str, code: int = BAD_INPUT) -> int:
     message = f"veracity: {message}"
-    if not all(line.isprintable() for line in message.split("\n")):
+    if not all(c.isprintable() or c == "\n" for c in message):
         from veracity.words import clean_lines
 
         message = clean_lines(message)

@@ -16,7 +16,7 @@ import click
 from veracity.cli._click import Request, typed_input_options
 from veracity.cli._database import counted_in_database
 from veracity.cli._output_files import tell
-from veracity.engines._progress import ProgressBar
+from veracity.progress import ProgressBar
 
 if TYPE_CHECKING:
     from veracity.engines import Engine
@@ -119,10 +119,17 @@ def _refuse_input_options(request: Request) -> None:
 
 def compared_with(request: Request, working: ProgressBar, baseline: str) -> Comparison:
     """Return the comparison of FILEs, the parts of one model, with a baseline."""
+    from veracity.files.files_read import place_of
     from veracity.read.paths import listed
 
     engine = engine_of(request, working)
     inputs = {"new": listed(list(request.files)), "baseline": listed([baseline])}
+    same = {place_of(file.path) for file in inputs["baseline"]}
+    if twice := next((file.name for file in inputs["new"] if place_of(file.path) in same), None):
+        raise ValueError(
+            f"--against {baseline}: {twice} would be compared with itself\n"
+            "  name other forecasts of its cases, such as those in use before"
+        )
     paired = _paired(request, engine, inputs)
     for name, source in paired.sources.items():
         models = source.layout.named_models

@@ -1,6 +1,6 @@
 """The options of commands as click takes them, in groups, and the request that they make.
 
-Those that commands share are declared by their records, in options.py and state/plan.py; what one command has alone
+Those that commands share are declared by their records, in options/ and state/plan.py; what one command has alone
 stands in its file.
 """
 

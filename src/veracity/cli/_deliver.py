@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from veracity.cli._click import Outputs, Request
 from veracity.cli._output_files import OutputFiles, check_files, check_outputs, files_read, to_stdout
-from veracity.engines._progress import ProgressBar
+from veracity.progress import ProgressBar
 
 if TYPE_CHECKING:
     from veracity.files.files_read import FilesRead

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from veracity.cli._assessments import engine_of
 from veracity.cli._click import OUTPUT, Option, Request
 from veracity.cli._output_files import OutputFiles, check_file, check_files, tell, to_stdout
-from veracity.engines._progress import ProgressBar
 from veracity.options import DEPENDENCE, READING
+from veracity.progress import ProgressBar
 
 if TYPE_CHECKING:
     from veracity.calibrators import Fitted

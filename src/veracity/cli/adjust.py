@@ -12,7 +12,7 @@ import click
 from veracity.cli._click import ENGINES, ESTIMATION, FILES, FORCE, READ, Command, Option, Request
 from veracity.cli._mapped_rows import ROWS, SUFFIX, check_rows_file, map_file_of, one_model, warn_of_changes, write
 from veracity.cli._output_files import OutputFiles, files_read, tell
-from veracity.engines._progress import ProgressBar
+from veracity.progress import ProgressBar
 
 if TYPE_CHECKING:
     from veracity.results.recalibration_job import RecalibrationJob

@@ -10,7 +10,7 @@ import click
 from veracity.cli._click import ENGINES, ESTIMATION, FILES, FORCE, MAPS, OUTPUT, READ, Command, Option, Request
 from veracity.cli._mapped_rows import ROWS, SUFFIX, check_rows_file, one_model, warn_of_changes, write
 from veracity.cli._output_files import OutputFiles, check_files, files_read, tell
-from veracity.engines._progress import ProgressBar
+from veracity.progress import ProgressBar
 
 if TYPE_CHECKING:
     from veracity.calibrators import Fitted

@@ -42,18 +42,19 @@ def command(
     """Check requirements: exit 0 when all are met, 1 when one fails.
 
     Names are paths in the JSON document of `assess`. Without a model's name a requirement holds for every model. A
-    number that is not known fails. With --against, "NAME not worse by MARGIN" is met when the interval of the paired
-    difference from the baseline excludes a loss above the margin.
+    number that is not known fails, and so does a verdict that cannot tell; "verdict!=biased" fails for every verdict
+    that names it, "verdict!=miscalibrated" for every fault. With --against, "NAME not worse by MARGIN" is met when the
+    interval of the paired difference from the baseline excludes a loss above the margin.
 
     \b
     Examples:
       veracity check forecasts.csv --require "reported.geometric_accuracy>=0.6"
-      veracity check forecasts.csv --require "scores.log_loss.high<=0.7" --require "verdict!=over-confident"
+      veracity check forecasts.csv --require "scores.log_loss.high<=0.7" --require "verdict!=miscalibrated"
       veracity check forecasts.csv --require "n>=100" --checkpoint state
       veracity check models.csv --require "gam:losses.log.CL.high<=0.2"
       veracity check second.csv --against first.csv --require "log_loss not worse by 0.01"
     """
-    from veracity.engines._progress import ProgressBar
+    from veracity.progress import ProgressBar
     from veracity.results import check as gate
 
     lines = list(wanted)

@@ -10,7 +10,7 @@ import click
 
 from veracity.cli._click import ESTIMATION, FILES, OUTPUTS, READ, Command, Option, Outputs, Request, read_options_from
 from veracity.cli._output_files import check_outputs, files_read, tell, to_stdout
-from veracity.engines._progress import ProgressBar
+from veracity.progress import ProgressBar
 
 if TYPE_CHECKING:
     from veracity.inputs import Forecasts
@@ -46,11 +46,12 @@ def command(files: tuple[str, ...], reference: str, r: tuple[float, ...], **opti
             raise ValueError(f"--r {value:g}: scores are proper for r > -1")
 
     from veracity.cli._deliver import deliver
-    from veracity.cli.monitor import single_model
+    from veracity.cli.monitor import labelled_reference, single_model
     from veracity.results.estimate import estimate
 
     with ProgressBar("reading", quiet=outputs.quiet) as working:
-        layout, labelled = single_model(replace(request, files=(reference,)), (reference,))
+        with labelled_reference(reference):
+            layout, labelled = single_model(replace(request, files=(reference,)), (reference,))
         new = _new(request, layout)
         working.begin("estimating")
         expectation = estimate(labelled, new, r=r, model=Path(files[0]).name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,7 @@ from veracity.cli._click import (
     read_options_from,
 )
 from veracity.cli._output_files import check_outputs, files_read, tell, to_stdout
-from veracity.engines._progress import ProgressBar
+from veracity.progress import ProgressBar
 
 if TYPE_CHECKING:
     from veracity.files.files_read import FilesRead
@@ -138,26 +140,34 @@ def single_model(request: Request, files: tuple[str, ...]) -> tuple[Layout, Fore
     return source.layout, next(iter(models.values()))
 
 
+@contextmanager
+def labelled_reference(reference: str) -> Iterator[None]:
+    """Say of what cannot be read that a reference is labelled."""
+    from veracity.inputs.names import first_line
+
+    try:
+        yield
+    except ValueError as problem:
+        raise ValueError(
+            f"--reference {reference}: {first_line(problem)}\n"
+            "  a reference is labelled: the same columns as the new file, forecasts and their outcomes"
+        ) from None
+
+
 def reference_forecasts(request: Request, reference: str, layout: Layout) -> Any:
     """Return the labelled forecasts of a reference, or its tally; refuse those of another model."""
     from dataclasses import replace
 
     from veracity import read
     from veracity.cli._assessments import is_tally
-    from veracity.inputs.names import first_line
     from veracity.read.paths import listed
     from veracity.results.tallies import read_tally
 
     if is_tally(reference):
         return read_tally(reference)
     reading = request.reading
-    try:
+    with labelled_reference(reference):
         source = read.open(listed([reference]), replace(reading, time=None))
-    except ValueError as problem:
-        raise ValueError(
-            f"--reference {reference}: {first_line(problem)}\n"
-            "  a reference is labelled: the same columns as the new file, forecasts and their outcomes"
-        ) from None
     if reading.time is not None and reading.time in source.columns:
         source = read.open(listed([reference]), reading)
     elif not request.quiet:

@@ -87,7 +87,7 @@ def command(**options: Any) -> None:
 
 def _table(options: dict[str, Any]) -> PredictionTable:
     """Return the table of a command's options."""
-    from veracity.state.deciding import costs_of, take_costs
+    from veracity.options.deciding import costs_of, take_costs
     from veracity.state.plan import PLANNED
     from veracity.table import PredictionTable
     from veracity.table.files import FileOptions, parse_counts

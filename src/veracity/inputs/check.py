@@ -20,6 +20,10 @@ COUNTED = 20  # whole numbers that are no higher count something
 EXPLAINED = (of_input.SoftOutcomes, of_input.SeparateEvents)  # findings that already say why rows share a case
 
 
+class Percentages(ValueError):
+    """Values above 1 that would be probabilities as percentages."""
+
+
 def check(forecasts: Forecasts) -> Forecasts:
     """Return the forecasts with the findings that need every row; refuse values that are not probabilities."""
     if forecasts.probabilities is None:
@@ -113,15 +117,16 @@ def _outside(p: Array, forecasts: Forecasts, names: Names) -> ValueError:
     if kind is negative:
         remedy = logits if above.any() else logs if high <= 0 else inside
         return names.error(f"{where} = {number(value)}: below 0 {span}.", remedy)
+    error: type[ValueError] = ValueError
     if value <= 1.001:
         remedy = "if this is rounding, clip it where the forecasts are made" + (f", or {rescale}" if rescale else "")
     elif high <= 2 or (p.ndim == 1 and high <= COUNTED and not (finite % 1.0).any()):  # too little for percentages
         remedy = inside + (f"      or {rescale}" if rescale else "")
-    elif high <= 100 and (p.ndim == 1 or abs(p[place[0]].sum() - 100) <= 1):
-        remedy = f"if these are percentages:  {names.option('scale', 'percent')}"
     else:
-        remedy = logits
-    return names.error(f"{where} = {number(value)}: above 1 {span}.", remedy)
+        percent = high <= 100 and (p.ndim == 1 or abs(p[place[0]].sum() - 100) <= 1)
+        remedy = f"if these are percentages:  {names.option('scale', 'percent')}" if percent else logits
+        error = Percentages if percent else ValueError
+    return error(str(names.error(f"{where} = {number(value)}: above 1 {span}.", remedy)))
 
 
 def _not_one(count: int, first: int, total: float, forecasts: Forecasts, names: Names) -> ValueError:

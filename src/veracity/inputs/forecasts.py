@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from veracity.inputs import content
 from veracity.inputs.names import Names
 from veracity.kernels.result import tolerance
 from veracity.options import READING
@@ -231,3 +232,18 @@ class Forecasts:
         sums = np.bincount(self.observed, weights=self.mass, minlength=self.k)
         prior: Array = sums / sums.sum()
         return prior
+
+    @cached_property
+    def class_keys(self) -> content.Hashes:
+        """(k,) 64 bits of what each class holds."""
+        return content.class_keys(self)
+
+    @cached_property
+    def forecast_hashes(self) -> content.Hashes:
+        """(n,) 64 bits of each forecast."""
+        return content.forecast_hashes(self, self.class_keys)
+
+    @cached_property
+    def row_hashes(self) -> content.Hashes:
+        """(n,) 64 bits of each forecast with its outcome and weight."""
+        return content.row_hashes(self, self.forecast_hashes, self.class_keys)

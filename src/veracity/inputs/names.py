@@ -52,6 +52,23 @@ class Names:
         return ValueError(f"{start}{what}" + (f"\n  {remedy}" if remedy else ""))
 
 
+class FileName(str):
+    """The name by which messages call a file; `typed` is its path as it was given, which commands need."""
+
+    typed: str
+
+    @classmethod
+    def of(cls, name: str, typed: str) -> FileName:
+        file = cls(name)
+        file.typed = typed
+        return file
+
+
+def as_typed(name: str) -> str:
+    """Return the path of a file as it was given, where only its name is known the name."""
+    return name.typed if isinstance(name, FileName) else name
+
+
 def listed(values: Any, limit: int = 6) -> str:
     """Return a short list for a message."""
     shown = [str(v) for v in list(values)[:limit]]

@@ -13,6 +13,8 @@ from functools import cache, cached_property
 from itertools import product
 from typing import Any, TypeVar
 
+from veracity.progress import working
+
 T = TypeVar("T")
 
 # Modules that are linked with the OpenBLAS of NumPy and with that of SciPy: their names are looked up through these.
@@ -56,8 +58,12 @@ one_blas_thread = _OneThread()
 
 
 def section(compute: Callable[[Any], T]) -> cached_property[T]:
-    """Make a method a property that is computed with one BLAS thread when first asked for, and kept."""
-    return cached_property(one_blas_thread(compute))
+    """Make a method a property that is computed with one BLAS thread when first asked for, and kept.
+
+    Its name is shown while it takes long.
+    """
+    doing = compute.__name__.strip("_").replace("_", " ")
+    return cached_property(one_blas_thread(working(doing)(compute)))
 
 
 @dataclass(frozen=True)

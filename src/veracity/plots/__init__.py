@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -46,46 +46,35 @@ def _names(folders: tuple[str, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of one result, as its file describes it: chart, caption, and the table of its numbers."""
+    """A picture of one result, as its file describes it, with the table of its numbers."""
 
     name: str
     result: Result
+    title: str
+    order: int  # its place on a page
+    is_folded: bool  # whether a page shows it to specialists only
+    columns: dict[str, tuple[str, str]]  # {field: (title, d3 format; "" for text)} of the table
+    rows: list[dict[str, Any]]
 
-    @property
-    def title(self) -> str:
-        return str(module(self.name).TITLE)
-
-    @property
-    def order(self) -> int:
-        """Its place on a page."""
-        return int(module(self.name).ORDER)
-
-    @property
-    def is_folded(self) -> bool:
-        """Whether a page shows it to specialists only."""
-        return bool(getattr(module(self.name), "FOLDED", False))
-
-    @property
-    def columns(self) -> dict[str, tuple[str, str]]:
-        """{field: (title, d3 format; "" for text)} of the table."""
-        return dict(module(self.name).COLUMNS)
-
-    @cached_property
-    def rows(self) -> list[dict[str, Any]]:
-        return list(module(self.name).rows(self.result))
+    @classmethod
+    def of(cls, name: str, result: Result) -> Picture:
+        file = module(name)
+        folded = getattr(file, "FOLDED", False)
+        return cls(name, result, file.TITLE, file.ORDER, folded, file.COLUMNS, list(file.rows(result)))
 
     @property
     def caption(self) -> str:
         return str(module(self.name).caption(self.result)) if hasattr(module(self.name), "caption") else ""
 
-    def chart(self) -> ChartType:
-        """Return the chart without a theme; ValueError where the result has nothing to draw."""
-        return _drawn(self.name, self.result)
+    def spec(self) -> dict[str, Any]:
+        """Return the chart in Vega-Lite, without a theme; ValueError where the result has nothing to draw."""
+        spec: dict[str, Any] = _drawn(self.name, self.result).to_dict(validate=False)
+        return {name: part for name, part in spec.items() if name not in ("config", "$schema")}
 
 
 def pictures(of: str, result: Result) -> list[Picture]:
     """Return the pictures of a kind of result that it has numbers for, in the order of a page."""
-    gallery = [picture for name in names(of) if (picture := Picture(name, result)).rows]
+    gallery = [picture for name in names(of) if (picture := Picture.of(name, result)).rows]
     return sorted(gallery, key=lambda picture: (picture.order, picture.name))
 
 

@@ -11,6 +11,7 @@ from altair.typing import ChartType
 
 from veracity import words
 from veracity.plots._colours import COLOURS, Colours
+from veracity.records.sections import Section
 from veracity.results.assess import Assessments
 from veracity.results.assessment import Assessment
 from veracity.results.comparison import Comparison
@@ -128,6 +129,11 @@ def reading(number: float | None) -> dict[str, float | None]:
     limits = ends(number)
     low, high = (None, None) if limits is None else (finite(limits[0]), finite(limits[1]))
     return {"value": finite(number), "low": low, "high": high}
+
+
+def fields(record: Section) -> dict[str, Any]:
+    """Return the fields of a record that have a value, as a row."""
+    return {name: value for name, value in vars(record).items() if value is not None}
 
 
 class _Rows(alt.InlineData):

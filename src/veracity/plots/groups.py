@@ -7,7 +7,7 @@ import altair as alt
 from veracity.plots import _style as style
 from veracity.plots import compare
 from veracity.results.assessment import Assessment
-from veracity.words import number, percent, stability
+from veracity.words import percent, stability
 
 OF, ORDER, TITLE = "assessment", 10, "Given and expected by group"
 COLUMNS = {
@@ -37,7 +37,7 @@ def caption(result: Assessment) -> str:
             continue
         worst = group.levels[group.worst]
         sentences.append(
-            f"By {column}: worst is {group.worst} (log loss {number(worst.scores.log_loss)}; "
+            f"By {column}: worst is {group.worst} ({stability.loss_of_worst(group)}; "
             f"gave {percent(worst.reported.geometric_accuracy, 0)} typically)."
             + "".join(f" {note}" for note in stability.group_notes(str(column), group))
         )

@@ -44,7 +44,7 @@ def rows(result: Assessment) -> style.Rows:
     for one in result.bins:
         source = one.source if one.ideal is None else one.ideal
         if finite(one.model) is not None and finite(source) is not None:
-            bins.append(dict(one.stated()) | {"contribution": finite(one.contribution)} | _source(one, source))
+            bins.append(style.fields(one) | {"contribution": finite(one.contribution)} | _source(one, source))
     return bins
 
 

@@ -36,7 +36,7 @@ def _points(result: Assessment) -> tuple[CurvePoint, ...]:
 
 
 def rows(result: Assessment) -> style.Rows:
-    return [dict(point.stated()) for point in _points(result)]
+    return [style.fields(point) for point in _points(result)]
 
 
 def caption(result: Assessment) -> str:
@@ -94,7 +94,7 @@ def chart(result: Assessment) -> style.Chart:
     title = f"Predicted probability of {'the pick' if event is None else style.event_name(result)}"
     happened = "Share of picks that were right" if event is None else f"Observed share of {style.event_name(result)}"
     above, below = ("too cautious", "too sure") if event is None else ("predicted too low", "predicted too high")
-    bars = [dict(bar.stated()) for bar in result.curves.sharpness]
+    bars = [style.fields(bar) for bar in result.curves.sharpness]
     above_bars = None if bars else title  # the bars have the same axis with its title
     x = alt.X("forecast:Q", scale=style.PROBABILITY, title=above_bars, axis=alt.Axis(format=".0%"))
     y = alt.Y("observed:Q", scale=style.PROBABILITY, title=happened, axis=alt.Axis(format=".0%"))

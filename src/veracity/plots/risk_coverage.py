@@ -14,7 +14,7 @@ COLUMNS = {"coverage": ("share of the cases", ".3~g"), "accuracy": ("right", ".4
 
 def rows(result: Assessment) -> style.Rows:
     picks = result.decisions.picks
-    return [] if picks is None else [dict(point.stated()) for point in picks.curve]
+    return [] if picks is None else [style.fields(point) for point in picks.curve]
 
 
 def caption(result: Assessment) -> str:

@@ -22,7 +22,7 @@ def rows(result: Assessment) -> style.Rows:
     """Return the corners of the curves; an infinite threshold (nothing called) is left empty."""
     curves = {OBSERVED: result.curves.roc, PREDICTED: result.curves.roc_predicted}
     return [
-        dict(point.stated()) | {"threshold": finite(point.threshold), "curve": name, "place": i}
+        style.fields(point) | {"threshold": finite(point.threshold), "curve": name, "place": i}
         for name, curve in curves.items()
         for i, point in enumerate(curve)
     ]

@@ -23,7 +23,7 @@ def rows(result: Assessment) -> style.Rows:
     if clinical is None:
         return []
     curve = [{"forecast": p.forecast, "calibrated": p.calibrated, "low": None, "high": None} for p in clinical.curve]
-    return curve + [{**dict(point.stated()), "calibrated": None} for point in clinical.band]
+    return curve + [{**style.fields(point), "calibrated": None} for point in clinical.band]
 
 
 def caption(result: Assessment) -> str:

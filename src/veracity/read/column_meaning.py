@@ -114,6 +114,10 @@ def named_probability(name: str) -> bool:
     return key_of(name) in PROBABILITIES or bool(PROBABILITY_WORDS & set(key_of(name).split("_")))
 
 
+def named_confidence(name: str) -> bool:
+    return "confidence" in key_of(name) or key_of(name) in CONFIDENCES
+
+
 def rank_of_name(name: str) -> int:
     """Return 0 for the name of a truth, 1 for one that tells nothing, 2 for the name of a prediction."""
     words = words_of(name)

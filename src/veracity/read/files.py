@@ -14,7 +14,7 @@ import polars as pl
 from ..options import ReadOptions
 from . import arrays, excel, limits, strings, text
 from .build import numbers_in
-from .column_meaning import CONFIDENCES, OUTCOMES, key_of
+from .column_meaning import OUTCOMES, key_of, named_confidence
 from .ids import Pairing, by_ids, by_row, id_columns, shared_ids, together
 from .paths import TEXTS, File, extension
 from .proposals import Refusal
@@ -115,7 +115,7 @@ def with_numbers_in_text(table: Table) -> Table:
             kind = strings.kind_of(strings.bare(values.head(SLICE)), True) if not table.kinds else "text"
             if kind in ("number", "comma", "percent", "comma percent") and values.count():
                 kinds[name] = kind
-            elif "confidence" in key_of(name) or key_of(name) in CONFIDENCES:
+            elif named_confidence(name):
                 texts = values.drop_nulls().head(SLICE)
                 if texts.len() and 2 * strings.spoken(texts).count() >= texts.len():
                     kinds[name] = strings.SPOKEN

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from veracity.inputs.arguments import declared_order
 
+from .paths import extension
+
 
 def polars_frame(data: Any) -> pl.DataFrame:
     """Return a pandas, polars, pyarrow or duckdb frame as a polars one; an order of categories is kept as an Enum."""
     if isinstance(data, pl.DataFrame):
         return data
+    if isinstance(data, (str, Path)):
+        reader = {".parquet": "read_parquet", ".jsonl": "read_ndjson", ".ndjson": "read_ndjson"}
+        raise ValueError(
+            f"'{data}' is a path: what it holds is needed\n"
+            f"  read it:  polars.{reader.get(extension(Path(data)), 'read_csv')}('{data}')   "
+            f"or let the engine:  veracity.engines.assess('{data}')"
+        )
     import narwhals as nw  # files do not need it
 
     try:

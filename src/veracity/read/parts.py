@@ -18,7 +18,7 @@ import polars as pl
 
 from veracity.inputs import Forecasts, Names, check
 from veracity.inputs.arguments import texts_of_times
-from veracity.inputs.names import first_line, many
+from veracity.inputs.names import as_typed, first_line, many
 from veracity.records.findings import Finding, merge
 from veracity.records.findings_of_input import without_empty
 from veracity.records.layout import Event, Layout
@@ -39,7 +39,7 @@ from .files import (
 from .frames import polars_frame
 from .pairing import joined
 from .paths import File, listed, stem
-from .proposals import Refusal
+from .proposals import Refusal, quoted
 from .recognition import attempt, recognise
 from .table import BROKEN, NoRows, Passthrough, Table, filtered, narrow, of_frame, same_cases, same_columns
 from .unlabelled import may_be_outcome
@@ -335,7 +335,7 @@ def _refuse_models(files: Sequence[File], first: Table, layout: Layout, options:
     except (ValueError, OSError):
         return  # reading it will raise the error
     if set(second.columns) == set(first.columns) and same_cases(first, second, layout):
-        names = f"{files[0].name} {files[1].name}" if len(files) == 2 else f"{files[0].name} {files[1].name} …"
+        names = " ".join(quoted(as_typed(file.name)) for file in files[:2]) + (" …" if len(files) > 2 else "")
         raise ValueError(
             f"{files[0].name} and {files[1].name} hold the same cases: parts of one set, or models?\n"
             f"  as models:  veracity compare {names}      as parts, each case counted again:  --model none"

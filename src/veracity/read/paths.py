@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from veracity.inputs.names import FileName
+
 from .patterns import nearest
 
 COMPRESSED = (".gz", ".zst", ".zstd", ".xz", ".zip")
@@ -81,7 +83,7 @@ def listed(data: Any) -> list[File]:
 
     paths = expanded(data)
     return [
-        _copied() if str(path) == "-" else opened(path.absolute(), name)
+        _copied() if str(path) == "-" else opened(path.absolute(), FileName.of(name, str(path)))
         for path, name in zip(paths, names_of(paths), strict=True)
     ]
 
@@ -100,7 +102,7 @@ def _copied() -> File:
     keep = Scratch()
     with keep.path.open("wb") as copy:
         shutil.copyfileobj(sys.stdin.buffer, copy)
-    return File(keep.path, "stdin", keep)
+    return File(keep.path, FileName.of("stdin", "-"), keep)
 
 
 def is_address(given: str) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from veracity.inputs.names import Names
+from veracity.inputs.names import Names, as_typed
 
 from ..options import NAMES, READING, ReadOptions
 from .column_meaning import Column, event_of
@@ -157,7 +157,7 @@ def command(names: Names, options: ReadOptions, verb: str = "assess", asked: Map
     """Return the whole command with all options."""
     words = flags(names, options, ReadOptions(), asked)
     if names.style == "file":
-        return f"veracity {verb} {quoted(names.file)} {words}".rstrip()
+        return f"veracity {verb} {quoted(as_typed(names.file))} {words}".rstrip()
     return f"{'assess' if verb == 'compare' else verb}(frame, {words})"
 
 

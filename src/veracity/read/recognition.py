@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from veracity.inputs import check
+from veracity.inputs import Percentages, check
 from veracity.inputs.names import many, run_of
 from veracity.records import findings_of_input as of_input
 from veracity.records.layout import Layout, Rejection, Remark, Unused
@@ -55,7 +55,10 @@ def attempt(table: Table, options: ReadOptions, model: str) -> None:
     builder = Builder(few, layout, options)
     for start, numbers, frame in builder.frames(rows):
         for forecasts in builder.forecasts(frame, start, numbers, True):
-            check(forecasts)
+            try:
+                check(forecasts)
+            except Percentages as problem:
+                raise Refusal(str(problem), Proposal("if these are percentages", {"scale": "percent"})) from None
 
 
 def _recognised(table: Table, options: ReadOptions, model: str) -> Layout:

@@ -16,7 +16,7 @@ from . import column_meaning as meaning
 from .classes import DIGITS, class_sets, with_stem
 from .column_meaning import Column
 from .free_columns import Columns
-from .proposals import Proposal, agreement, command, placeholder
+from .proposals import Proposal, agreement, command, placeholder, quoted
 from .refused_columns import (
     LABELS,
     agreement_of,
@@ -182,9 +182,10 @@ def _without_probability(columns: Columns) -> tuple[list[Proposal], str]:
     two = columns.candidates(lambda c: c.outcome_like and c.distinct == 2 and not columns.is_pick(c))
     counted = [c for c in columns.all.values() if c.numeric and c.labels and c.low >= 0]
     if len(columns.all) == len(counted) + 1 >= 3 and table.style == "file" and table.rows <= 50:
-        return [], f"if these are numbers of cases by forecast and outcome:  veracity table {table.name}"
+        return [], f"if these are numbers of cases by forecast and outcome:  veracity table {table.in_commands}"
     if (of_pairs := _counted_pairs(columns)) and table.style == "file":
-        return [], f"if `{of_pairs}` counts the cases of each pair:  veracity table {table.name} --count {of_pairs}"
+        command = f"veracity table {table.in_commands} --count {of_pairs}"
+        return [], f"if `{of_pairs}` counts the cases of each pair:  {command}"
     proposals = [*_counts_of_annotators(columns), *_members(columns)]
     numeric = columns.candidates(lambda c: c.numeric and c.distinct > 2)
     coarse = columns.where(lambda c: c.fractions)
@@ -288,8 +289,8 @@ def _one_column(columns: Columns) -> ValueError:
     elif not weights:
         what += "\n  a table needs a column of outcomes and one of probabilities, and a delimiter between them"
     if weights:
-        data = table.companion(meaning.WEIGHTS) or "FILE"
-        what += f"   weights for another file:  veracity assess {data} --weight {table.name}"
+        data = quoted(table.companion(meaning.WEIGHTS) or "FILE")
+        what += f"   weights for another file:  veracity assess {data} --weight {table.in_commands}"
     return ValueError(what)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -14,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from veracity.inputs import Names
-from veracity.inputs.names import listed
+from veracity.inputs.names import as_typed, listed
 from veracity.records.layout import Format, Layout
 
 from ..options import ReadOptions
@@ -22,7 +23,7 @@ from . import strings
 from .column_meaning import IDS, key_of
 from .paths import KNOWN, extension, stem
 from .patterns import nearest
-from .proposals import flag
+from .proposals import flag, quoted
 
 if TYPE_CHECKING:
     from .ids import Pairing
@@ -135,8 +136,13 @@ class Table:
         for path in sorted(p for p in self.path.parent.iterdir() if p != self.path and extension(p) in KNOWN):
             markers, bare = parted(path, others or words)
             if bare == rest and (not others or markers - own):
-                return path.name
+                return os.path.join(os.path.dirname(as_typed(self.name)), path.name)
         return None
+
+    @property
+    def in_commands(self) -> str:
+        """The file as commands name it."""
+        return quoted(as_typed(self.name))
 
     def option(self, name: str, value: Any = True) -> str:
         return flag(self.names(), name, value)
@@ -359,7 +365,7 @@ class Passthrough:
         for name in (c for c in ((first.header if every else ()) or first.columns) if c not in unwanted):
             pairs = [(table, schema) for table, schema in zip(tables, schemas, strict=True) if name in table.columns]
             kinds = {schema[table.as_given(name)] for table, schema in pairs} - {pl.Null()}
-            text = any(table.kinds for table in tables) or len(kinds) != 1
+            text = any(table.header for table in tables) or len(kinds) != 1
             types[name] = pl.String() if text else kinds.pop()
         return types
 

@@ -73,9 +73,9 @@ def _forecasts(columns: Columns, classes: tuple[str, ...]) -> ClassSet | None:
     elif not alone:
         sets = class_sets(columns, loose=bool(classes), known=classes)
         sets = [s for s in sets if not classes or set(s.classes) == set(classes)]
-        alone = [
-            c.name for c in columns.where(lambda c: meaning.named_probability(c.name) and c.on_scale(columns.scale))
-        ]
+        possible = columns.where(lambda c: c.on_scale(columns.scale))
+        alone = [c.name for c in possible if meaning.named_probability(c.name)]
+        alone = alone or [c.name for c in possible if meaning.named_confidence(c.name)]
     if len(sets) == 1 and len(sets[0].columns) > 1:
         return sets[0]
     two = classes or ("0", "1")

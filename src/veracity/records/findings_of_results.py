@@ -194,7 +194,7 @@ class LabelShift(Finding, severity="warning"):
 
 
 class OwnPicks(Finding, severity="critical"):
-    """Each model is judged by its own picks."""
+    """Each model is judged by its own picks, and not all are right in the same cases."""
 
 
 class SampledComponents(Finding, severity="note"):

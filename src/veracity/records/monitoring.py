@@ -17,8 +17,8 @@ class NullMap(Section):
     """What calibrated means: ln p' = intercept + slope·ln p (log-odds of two classes) as fitted on the reference.
 
     Without a reference intercept 0 and slope 1: the forecasts themselves. `phi` is the overdispersion of an update
-    with as many cases as the reference's usual one; `day_sd` the log-odds by which days differ, as far as the
-    reference can exclude more; None where it has too few days to tell.
+    with as many cases as the reference's usual one; `day_sd` the log-odds by which days differ, on average
+    over the likely values; None where it has too few days to tell.
     """
 
     intercept: float

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -24,7 +23,6 @@ from veracity.results.assessment import Assessment
 from veracity.results.document import expect_schema, parse
 from veracity.results.presented import Presented
 from veracity.results.tabular import library_of
-from veracity.state.clusters import TIME
 from veracity.state.plan import USUAL, Plan
 from veracity.state.tally import Tally
 
@@ -182,7 +180,7 @@ def assess(
     counts : array-like of int, shape (n,), optional
         Number of identical cases that each row stands for.
     labels : sequence of length k, optional
-        Class of each column of `y_proba`. Default: the sorted distinct labels, or the order of a categorical.
+        Class of each column of `y_proba`. Default: the sorted distinct labels, or the order of an ordered categorical.
     pos_label : label, optional
         The event, where `y_proba` has one column; of more than two classes, the class to decide about.
     floor : float, optional
@@ -312,14 +310,7 @@ def assessment(
     """Return the assessment of a tally with its provenance; `started` is when the work began (perf_counter)."""
     if tally.sums.rows:
         _refuse_swapped_parts(tally)
-        available = [name for name, given in (("groups", tally.groups), ("classes", tally.measurable)) if given]
-        keyed = [] if tally.by_key is None else [tally.by_key.sums]
-        times = min((len(sums) for sums in keyed if sums.kind == TIME), default=math.inf)
-        available += [sums.kind for sums in keyed]
-        dashes = "--" if tally.names.style == "file" else ""
-        tally.plan.require(available, dashes, times, dates=tally.names.dates, cases=tally.sums.rows)
-        if tally.measurable:
-            tally.plan.require_decisions(tally.classes, tally.sums.by_class[:, 0].tolist(), dashes)
+        tally.require_effect()
     source = Provenance(
         command=None,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -328,7 +319,7 @@ def assessment(
         engine="local",
         inputs=(),
         reading=None,
-        plan=tally.plan.options(),
+        plan=dict(vars(tally.plan)),
         seconds=None if started is None else round(perf_counter() - started, 6),
     )
     return Assessment(tally, model, replace(source, **(provenance or {})), library)
@@ -357,7 +348,7 @@ def counted(cases: Tally | Forecasts, plan: Plan, given: list[str], explicit: li
     if isinstance(cases, Forecasts):
         return Tally.of(cases, plan=plan)
     usual = Plan()
-    for name, value in plan.options().items():
+    for name, value in vars(plan).items():
         if value != getattr(cases.plan, name) and (name in explicit or value != getattr(usual, name)):
             raise ValueError(
                 f"{name}: {value!r}, but the tally was counted with {getattr(cases.plan, name)!r}\n"

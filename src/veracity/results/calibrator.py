@@ -12,11 +12,13 @@ from numpy.typing import ArrayLike
 
 from veracity import calibrators
 from veracity.calibrators import Fitted
+from veracity.estimate.calibration.careful_correction import CAUTION
 from veracity.estimate.calibration.remedies import best_map
 from veracity.estimate.loss.one_map import gain_of, others
 from veracity.estimate.loss.recalibration import fit_member
 from veracity.inputs import without_outcomes
 from veracity.kernels.blas import one_blas_thread, section
+from veracity.progress import tracked, working
 from veracity.records.fix import Fix
 from veracity.records.reading import Reading, unknown
 from veracity.records.sections import Gain
@@ -53,6 +55,7 @@ class Calibrator:
     fitted: Fitted
     fix: Fix | None = None  # the advice, where the map is the advised one
     source: Assessment | None = None  # of the forecasts that it was fitted on; None where it was read from JSON
+    caution: float = CAUTION
 
     @property
     def method(self) -> str:
@@ -114,12 +117,12 @@ class Calibrator:
             raise ValueError("all cases belong together: none are left to judge a map that was fitted on the others")
         rows, split, plan = recalibration.rows, recalibration.folds, self._plan
         mapped, parts = np.empty((len(split.row), rows.k)), rows.take(split.row)
-        for fold in split.used:
+        for fold in tracked("assessing out of fold", split.used, len(split.used)):
             rest, here = others(recalibration, fold), np.flatnonzero(split.fold == fold)
             if self.fix is None:
                 fitted = fit_member(self.method, rest)
             else:
-                fitted = _advised(assessment(Tally.of(rest, plan=plan)))
+                fitted = _advised(assessment(Tally.of(rest, plan=plan)), self.caution)[0]
             try:
                 mapped[here] = calibrators.mapped_rows(fitted, parts.take(here))
             except ValueError as problem:
@@ -191,7 +194,7 @@ def calibrate(
     counts : array-like of int, shape (n,), optional
         Number of identical cases that each row stands for.
     labels : sequence of length k, optional
-        Class of each column of `y_proba`. Default: the sorted distinct labels, or the order of a categorical.
+        Class of each column of `y_proba`. Default: the sorted distinct labels, or the order of an ordered categorical.
     pos_label : label, optional
         The event, where `y_proba` has one column.
     clusters : array-like of shape (n,), optional
@@ -212,7 +215,7 @@ def calibrate(
     Identity, fitted on 20 cases: no correction is advised (no fault was found), so probabilities stay
       as they are.
     """
-    _check_method(method)
+    check_method(method)
     columns = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
     columns |= {"clusters": clusters, "time": time}
     given: dict[str, Any] = {name: value for name, value in columns.items() if value is not None}
@@ -226,13 +229,17 @@ def calibrate(
 
 
 @one_blas_thread
-def calibrator(a: Assessment, method: str = ADVISED) -> Calibrator:
-    """Return the calibrator of the forecasts that were assessed."""
+@working("calibrating")
+def calibrator(a: Assessment, method: str = ADVISED, caution: float = CAUTION) -> Calibrator:
+    """Return the calibrator of the forecasts that were assessed.
+
+    caution  standard errors by which the step of the advised correction is shortened
+    """
     tally, unjudged = a._counted, a._shared.unmapped
     if unjudged:
         raise ValueError(f"no map can be fitted: {unjudged}")
     if method == ADVISED:
-        return Calibrator(_advised(a), a.advice, a)
+        return Calibrator(*_advised(a, caution), a, caution)
     return Calibrator(named(method, tally), None, a)
 
 
@@ -246,11 +253,15 @@ def named(method: str, tally: Tally) -> Fitted:
     return best
 
 
-def _advised(a: Assessment) -> Fitted:
-    return calibrators.fit(IDENTITY, a._counted.rows) if a.advised_map is None else a.advised_map
+def _advised(a: Assessment, caution: float) -> tuple[Fitted, Fix]:
+    """Return the map that is advised with this caution, and the advice."""
+    advice = a._advised if caution == CAUTION else a._advised_with(caution)
+    fitted = calibrators.fit(IDENTITY, a._counted.rows) if advice.fitted is None else advice.fitted
+    return fitted, advice.fix
 
 
-def _check_method(method: object) -> None:
+def check_method(method: object) -> None:
+    """Refuse a method that is none."""
     choices = [ADVISED, BEST, *calibrators.names()]
     if method not in choices:
         raise ValueError(f"method: {method!r:.80} is not one of {', '.join(choices)}")

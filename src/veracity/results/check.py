@@ -25,7 +25,7 @@ from veracity.results.comparison import Comparison
 from veracity.results.document import plain
 from veracity.results.schema import SECTIONS
 from veracity.words import interval, number
-from veracity.words.verdict import VERDICTS
+from veracity.words.verdict import VERDICTS, shows
 
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
@@ -63,14 +63,18 @@ class Requirement:
         path, sign = match["path"], match["sign"].replace("=", "==") if match["sign"] == "=" else match["sign"]
         if path.rpartition(":")[2].rpartition(".")[2] == "verdict":
             if sign not in ("==", "!="):
-                raise ValueError(f'--require: {text!r}: a verdict is a word; write "verdict==calibrated"')
+                raise ValueError(f'--require: {text!r}: a verdict is a word; write "verdict!=miscalibrated"')
             if match["limit"] not in VERDICTS:
-                raise ValueError(f"--require: {text!r}: no such verdict\n  there are {', '.join(VERDICTS)}")
+                named = ", ".join(VERDICTS)
+                raise ValueError(
+                    f"--require: {text!r}: no such verdict; miscalibrated is any fault\n  there are {named}"
+                )
             return cls(path, sign, match["limit"])
         try:
             limit = float(match["limit"])
         except ValueError:
-            raise ValueError(f"--require: {text!r}: {match['limit']!r} is not a number") from None
+            what = f"{text!r}: {match['limit']!r} is not a number; words are those of the verdict"
+            raise ValueError(f'--require: {what}, as in "verdict!=miscalibrated"') from None
         if math.isnan(limit):
             raise ValueError(f"--require: {text!r}: nothing can be compared with nan")
         return cls(path, sign, limit)
@@ -99,7 +103,8 @@ class Outcome:
     @property
     def found(self) -> str:
         """The value that was found, with the reason where there is one."""
-        shown = self.value if isinstance(self.value, str) else number(self.value, 4)
+        counted = isinstance(self.value, int)
+        shown = f"{self.value:,}" if counted else self.value if isinstance(self.value, str) else number(self.value, 4)
         return f"{shown} ({self.reason})" if self.reason else shown
 
     def __str__(self) -> str:
@@ -159,11 +164,12 @@ def _outcome(requirement: Requirement, model: str | None, document: Mapping[str,
     reason = str(entry.get("reason") or "") if isinstance(entry, Mapping) else ""
     value = entry.get("value") if isinstance(entry, Mapping) else entry
     if isinstance(requirement.limit, str):
-        return Outcome(requirement, model, str(value), COMPARISONS[requirement.sign](str(value), requirement.limit))
+        shown = shows(value, requirement.limit) if value in VERDICTS else None
+        met = shown is not None and shown == (requirement.sign == "==")
+        return Outcome(requirement, model, str(value), met, "" if shown is not None else "so it cannot be met")
     if value is None or isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
         return Outcome(requirement, model, None, False, reason or "not known, so it cannot be met")
-    met = COMPARISONS[requirement.sign](float(value), requirement.limit)
-    return Outcome(requirement, model, float(value), met, reason)
+    return Outcome(requirement, model, value, COMPARISONS[requirement.sign](value, requirement.limit), reason)
 
 
 def lookup(document: Mapping[str, Any], path: str) -> Any:

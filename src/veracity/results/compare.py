@@ -13,13 +13,14 @@ from numpy.typing import ArrayLike
 
 from veracity.estimate.comparison.compare import Dependence
 from veracity.estimate.comparison.paired import Scorer
+from veracity.estimate.rule_names import rule_key
 from veracity.inputs import Forecasts, check, prepare
 from veracity.kernels.blas import one_blas_thread
 from veracity.kernels.hashes import SEED, mix
+from veracity.progress import working
 from veracity.results.assess import _columns, assessment, counted, event_of_many, models_of
 from veracity.results.assessment import Assessment
 from veracity.results.comparison import Comparison
-from veracity.results.document import rule_key
 from veracity.results.tallies import same_cases
 from veracity.state.clusters import CLUSTER, TIME
 from veracity.state.pairs import Pairs
@@ -147,6 +148,7 @@ def compared_tallies(
 
 
 @one_blas_thread
+@working("comparing")
 def compared(
     models: Mapping[str, Forecasts],
     plan: Plan,

@@ -17,16 +17,18 @@ from veracity.estimate.comparison.paired import EXCESS, Scorer, comparable, scor
 from veracity.estimate.decisions.dominance import dominance
 from veracity.estimate.decisions.paired import How
 from veracity.estimate.means.reported import NOT_MEASURABLE
+from veracity.estimate.rule_names import rule_key, rule_of
 from veracity.inputs import Forecasts
 from veracity.kernels.blas import one_blas_thread, section
 from veracity.measures import HIGHER
 from veracity.options import canonical
+from veracity.progress import tracked
 from veracity.records import findings_of_results as of_results
 from veracity.records.comparison import CasesNeeded, ComparisonRecord, Differences
 from veracity.records.decisions import Dominance
 from veracity.records.findings import Finding, unique
 from veracity.results.assessment import Assessment
-from veracity.results.document import build, encode, expect_schema, parse, plain, rule_key, rule_of
+from veracity.results.document import build, encode, expect_schema, parse, plain
 from veracity.results.presented import Presented
 from veracity.results.schema import COMPARISON as SCHEMA
 from veracity.state.clusters import CLUSTER
@@ -311,7 +313,7 @@ class Comparison(Presented):
     def _components(self, key: str) -> tuple[Moments, dict[str, str]]:
         reasons = dict.fromkeys(COMPONENTS, "")
         values = {}
-        for name, f in self._samples.items():
+        for name, f in tracked("comparing", self._samples.items(), len(self._samples)):
             parts = components(f, self.models[name]._shared.recalibration, rule_of(key))
             columns = []
             for part in COMPONENTS:
@@ -345,7 +347,9 @@ class Comparison(Presented):
         moments = self._moments
         u = None if moments.keyed is None else estimates.influences(moments, 0)
         findings = [*estimates.findings_of_time(moments.keyed, self.dependence, u)]
-        if all(a.tally is not None and a.tally.picks_only for a in self.models.values()):
+        picks_only = all(a.tally is not None and a.tally.picks_only for a in self.models.values())
+        right = moments.pairs[self._scorer.names.index("accuracy"), :, 2]  # squared differences: 0 where all agree
+        if picks_only and right.any():
             findings.append(of_results.OwnPicks())
         sample = self._pairs.samples[self._names[0]]
         if not sample.complete and self._measurable:

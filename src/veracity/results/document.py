@@ -12,19 +12,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from veracity.inputs.row_numbers import Row
 from veracity.records.findings import Finding, kind_of
 from veracity.records.reading import Reading
-from veracity.records.sections import RiskProfile, Scores, Section, document_fields
+from veracity.records.sections import Scores, Section
 
-Shown = TypeVar("Shown")
-
-RULES = ("log", "brier")
-NO_CASES = "the number of cases is unknown: no intervals"
 # what JSON may hold as it is and a terminal would obey, and half a character, which cannot be written as such
 _CONTROLS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 LARGEST = 2**63 - 1  # of whole numbers in a document
@@ -97,29 +93,6 @@ def expect_schema(document: Any, wanted: str, what: str) -> None:
     raise ValueError(f"text: schema {schema!r} is not {wanted!r}; give the document of {what}")
 
 
-def rule_key(rule: str | float) -> str:
-    """Return the name of a rule in documents: "log", "brier", or r as text."""
-    if isinstance(rule, str) and rule in RULES:
-        return rule
-    try:
-        r = float(rule)
-    except (TypeError, ValueError):
-        raise ValueError(f"rule: {rule!r} is not one of {', '.join(RULES)}, and no number r > -1") from None
-    if not r > -1.0 or not np.isfinite(r):
-        raise ValueError(f"rule: r = {r:g}; scores are proper for r > -1")
-    return {0.0: "log", 1.0: "brier"}.get(r, repr(r))
-
-
-def rule_of(key: str) -> str | float:
-    """Return the rule of a name in documents."""
-    return key if key in RULES else float(key)
-
-
-def parameter_of(key: str) -> float:
-    """Return the r of a rule by its name in documents."""
-    return {"log": 0.0, "brier": 1.0}[key] if key in RULES else float(key)
-
-
 def readings(section: Any, path: str) -> Iterator[dict[str, Any]]:
     """Yield every reading of a section as a flat row: name, value, low, high, method, reason."""
     if isinstance(section, Reading):
@@ -127,21 +100,6 @@ def readings(section: Any, path: str) -> Iterator[dict[str, Any]]:
     elif isinstance(section, (Section, Mapping)):
         for key, entry in section.stated() if isinstance(section, Section) else section.items():
             yield from readings(entry, f"{path}.{key}")
-
-
-def without_intervals(section: Shown, reason: str = NO_CASES) -> Shown:
-    """Return the section with every interval removed, and the reason in its place."""
-    stripped: Any = section
-    if isinstance(section, Reading):
-        stripped = Reading(float(section), reason=section.reason or reason, known=section.known)
-    elif isinstance(section, Section):
-        changed = {f.name: without_intervals(getattr(section, f.name), reason) for f in document_fields(type(section))}
-        if isinstance(section, RiskProfile):
-            changed |= {name: None for name in changed if name.endswith(("_low", "_high"))}
-        stripped = replace(section, **changed)
-    elif isinstance(section, Mapping):
-        stripped = {name: without_intervals(entry, reason) for name, entry in section.items()}
-    return stripped  # type: ignore[no-any-return]
 
 
 # -- back to records ------------------------------------------------------------------------------------------------

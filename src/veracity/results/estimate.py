@@ -7,26 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from veracity import __version__
 from veracity.estimate.monitoring.unlabelled import estimated
 from veracity.inputs import Forecasts, check, prepare
 from veracity.kernels.blas import one_blas_thread
-from veracity.records.findings import Finding
+from veracity.progress import working
 from veracity.records.monitoring import EstimateRecord
 from veracity.records.reading import Reading
-from veracity.results.document import build, encode, expect_schema, parse, plain
 from veracity.results.monitor import days_of_reference
-from veracity.results.presented import Presented
-from veracity.results.schema import ESTIMATE as SCHEMA
+from veracity.results.presented import Recorded
+from veracity.results.schema import ESTIMATE
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Estimate(Presented):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Estimate(Recorded):
     """What forecasts without outcomes would score; made by `Assessment.estimate`."""
 
+    SCHEMA, RECORD = ESTIMATE, "estimate"
+
     record: EstimateRecord
-    model: str | None = None
-    version: str = __version__
 
     def __getattr__(self, name: str) -> Reading:
         scores: dict[str, Reading] = dict(vars(self)["record"].scores) if "record" in vars(self) else {}
@@ -34,31 +32,9 @@ class Estimate(Presented):
             return scores[name]
         raise AttributeError(f"an estimate has no {name!r}; it has {', '.join(scores)}")
 
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        return self.record.findings
-
-    def document(self) -> dict[str, Any]:
-        record = {**plain(self.record), "findings": plain(self.record.findings)}
-        return {"schema": SCHEMA, "model": self.model, "estimate": record, "version": self.version}
-
-    @classmethod
-    def from_json(cls, text: str) -> Estimate:
-        """Return the estimate that `to_json` wrote."""
-        document = parse(text)
-        expect_schema(document, SCHEMA, "an estimate")
-        if not isinstance(document.get("estimate"), dict):
-            raise ValueError("text: without estimate")
-        record = build(EstimateRecord, document["estimate"], "estimate")
-        return cls(record, document.get("model"), str(document.get("version")))
-
-    def __eq__(self, other: object) -> bool:
-        return encode(self.document()) == encode(other.document()) if isinstance(other, Estimate) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]
-
 
 @one_blas_thread
+@working("estimating")
 def estimate(reference: Any, y_proba: Any, *, r: Any = (), level: float = 0.95, model: str | None = None) -> Estimate:
     """Return the estimate for forecasts without outcomes; `reference` as in `monitor`."""
     p, count, names = _forecasts(reference, y_proba)
@@ -68,7 +44,7 @@ def estimate(reference: Any, y_proba: Any, *, r: Any = (), level: float = 0.95, 
             f"y_proba has {p.shape[1]} classes, the reference {days.k}\n  give forecasts of the same classes"
         )
     asked = tuple(float(x) for x in np.atleast_1d(np.asarray(r, dtype=np.float64)))
-    return Estimate(estimated(days, p, count, names, asked, level), model)
+    return Estimate(record=estimated(days, p, count, names, asked, level), model=model)
 
 
 def _forecasts(reference: Any, y_proba: Any) -> tuple[Any, Any, tuple[str, ...]]:

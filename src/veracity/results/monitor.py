@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from veracity import __version__
 from veracity.estimate.monitoring import watch
 from veracity.estimate.monitoring.conclude import concluded, moment
 from veracity.estimate.monitoring.delays import expected_delays
@@ -19,21 +18,21 @@ from veracity.estimate.monitoring.reference import FEWEST_DAYS, Days, Reference,
 from veracity.estimate.monitoring.watch import State
 from veracity.inputs import Forecasts, check, prepare
 from veracity.kernels.blas import one_blas_thread
-from veracity.records.findings import Finding
+from veracity.progress import working
 from veracity.records.monitoring import DAY, WEEK, MonitorRecord
 from veracity.results.assess import models_of
 from veracity.results.assessment import Assessment
-from veracity.results.document import build, encode, expect_schema, parse, plain
-from veracity.results.presented import Presented
-from veracity.results.schema import MONITOR as SCHEMA
+from veracity.results.document import plain
+from veracity.results.presented import Recorded
+from veracity.results.schema import MONITOR
 from veracity.state.tally import Tally
 from veracity.types import Ints
 
 WINDOW = re.compile(r"[1-9]\d{0,8}[dm]?")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Monitor(Presented):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Monitor(Recorded):
     """Whether forecasts in use are still calibrated, and since when not.
 
     >>> import numpy as np, veracity as vc
@@ -46,44 +45,21 @@ class Monitor(Presented):
     (('too high',), True)
     """
 
+    SCHEMA, RECORD = MONITOR, "monitor"
+
     record: MonitorRecord
     state: State | None = None  # None where the monitor was read from a document
-    model: str | None = None
-    version: str = __version__
 
     @property
     def alarm(self) -> bool:
         """Whether the evidence stands above the threshold."""
         return self.record.evidence >= self.record.threshold
 
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        return self.record.findings
-
     def to_bytes(self) -> bytes:
         """Return the state, with which `monitor(…, state=…)` continues tomorrow."""
         if self.state is None:
             raise AttributeError("this monitor was read from a document that does not hold its state; keep the state")
         return watch.dumps(self.state)
-
-    def document(self) -> dict[str, Any]:
-        record = {**plain(self.record), "findings": plain(self.record.findings)}
-        return {"schema": SCHEMA, "model": self.model, "monitor": record, "version": self.version}
-
-    @classmethod
-    def from_json(cls, text: str) -> Monitor:
-        """Return the monitor that `to_json` wrote."""
-        document = parse(text)
-        expect_schema(document, SCHEMA, "a monitor")
-        if not isinstance(document.get("monitor"), dict):
-            raise ValueError("text: without monitor")
-        record = build(MonitorRecord, document["monitor"], "monitor")
-        return cls(record, None, document.get("model"), str(document.get("version")))
-
-    def __eq__(self, other: object) -> bool:
-        return encode(self.document()) == encode(other.document()) if isinstance(other, Monitor) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the windows as a flat table."""
@@ -161,6 +137,7 @@ def monitor(
 
 
 @one_blas_thread
+@working("monitoring")
 def monitored(
     forecasts: Forecasts,
     reference: Any = None,
@@ -199,7 +176,7 @@ def monitored(
             f"  give later {updates}s only, each of them whole; or begin again without the state"
         )
     after = before.after(days)
-    return Monitor(concluded(after, window), after, model)
+    return Monitor(record=concluded(after, window), state=after, model=model)
 
 
 def _refuse(f: Forecasts, dashes: str = "") -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from veracity.estimate.monitoring.planning import needed, source
 from veracity.kernels.blas import one_blas_thread
+from veracity.progress import working
 from veracity.records.monitoring import PlanRecord
 from veracity.results.document import encode, plain
 
@@ -27,6 +28,7 @@ class PlanAhead:
 
 
 @one_blas_thread
+@working("planning")
 def plan_ahead(
     baseline: float, what: str, size: float, *, auc: float = 0.75, power: float = 0.8, per_update: int = 100
 ) -> PlanAhead:

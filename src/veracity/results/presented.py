@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
+from veracity import __version__
 from veracity.extras import extras
-from veracity.results.document import encode
+from veracity.progress import working
+from veracity.records.findings import Finding
+from veracity.results.document import build, encode, expect_schema, hints, parse, plain
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
@@ -63,6 +66,7 @@ class Presented:
     @overload
     def report(self, path: str | Path) -> None: ...
 
+    @working("writing the report")
     def report(self, path: str | Path | None = None) -> Page | None:
         """Write the report, one HTML file that opens offline, or a PDF by the ending of the path.
 
@@ -74,8 +78,46 @@ class Presented:
             import_module("veracity.show").write(self, path)
         return None
 
+    @working("assessing")
     def _repr_html_(self) -> str:
         return str(import_module("veracity.show").to_notebook(self))
 
+    @working("assessing")
     def __repr__(self) -> str:
         return str(import_module("veracity.show").to_terminal(self, 100))
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Recorded(Presented):
+    """A result that is one record, which its document holds under a name of its own."""
+
+    SCHEMA: ClassVar[str]
+    RECORD: ClassVar[str]
+
+    record: Any
+    model: str | None = None
+    version: str = __version__
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        findings: tuple[Finding, ...] = self.record.findings
+        return findings
+
+    def document(self) -> dict[str, Any]:
+        record = {**plain(self.record), "findings": plain(self.findings)}
+        return {"schema": self.SCHEMA, "model": self.model, self.RECORD: record, "version": self.version}
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the result that `to_json` wrote."""
+        document = parse(text)
+        expect_schema(document, cls.SCHEMA, f"{'an' if cls.RECORD[0] in 'aeiou' else 'a'} {cls.RECORD}")
+        if not isinstance(document.get(cls.RECORD), dict):
+            raise ValueError(f"text: without {cls.RECORD}")
+        record = build(hints(cls)["record"], document[cls.RECORD], cls.RECORD)
+        return cls(record=record, model=document.get("model"), version=str(document.get("version")))
+
+    def __eq__(self, other: object) -> bool:
+        return encode(self.document()) == encode(other.document()) if isinstance(other, type(self)) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]

@@ -40,7 +40,7 @@ def section_types() -> dict[str, Any]:
     return {
         name: of_fields[attribute]
         if attribute in of_fields
-        else get_type_hints(vars(Assessment)[attribute].func)["return"]
+        else get_type_hints(getattr(Assessment, attribute).func)["return"]
         for name, attribute in SECTIONS.items()
     }
 

@@ -34,6 +34,11 @@ def read_tally(path: str | Path) -> Tally:
 def merged(paths: Sequence[str | Path]) -> Tally:
     """Return the sum of the tallies in several files."""
     tallies = [read_tally(path) for path in paths]
+    first: dict[bytes, str | Path] = {}
+    for path, tally in zip(paths, tallies, strict=True):
+        if first.setdefault(tally.to_bytes(), path) is not path:
+            same = first[tally.to_bytes()]
+            raise ValueError(f"{path} holds the same cases as {same}\n  give each part once")
     for path, tally in zip(paths[1:], tallies[1:], strict=True):
         try:
             total((tallies[0], tally))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from veracity import plots
 from veracity.files.whole_files import write_whole
@@ -25,30 +26,30 @@ from veracity.words import clean
 PAGES = ("jinja2", "markupsafe", "altair", "vl_convert")  # libraries of pages and pictures
 
 
+Answer = Callable[[Any], list[Block]]
+
+ANSWERS: dict[type, tuple[Answer, Answer]] = {  # of each kind of result: its first screen, and all of it
+    Assessment: (answer.summary, answer.answer),
+    Assessments: (models.summary, models.answer),
+    Comparison: (comparison.summary, comparison.answer),
+    Monitor: (monitoring.summary, monitoring.answer),
+    Estimate: (monitoring.estimate, monitoring.estimate),
+    TableAssessment: (tables.summary, tables.answer),
+}
+
+
+def _answers(result: Result) -> tuple[Answer, Answer]:
+    return next(ANSWERS[kind] for kind in type(result).__mro__ if kind in ANSWERS)
+
+
 def first_screen(result: Result) -> list[Block]:
     """Return the blocks of the first screen; it computes no more than it shows."""
-    if isinstance(result, Assessment):
-        return answer.summary(result)
-    if isinstance(result, Comparison):
-        return comparison.summary(result)
-    if isinstance(result, Monitor):
-        return monitoring.summary(result)
-    if isinstance(result, Estimate):
-        return monitoring.estimate(result)
-    return models.summary(result) if isinstance(result, Assessments) else tables.summary(result)
+    return _answers(result)[0](result)
 
 
 def blocks(result: Result) -> list[Block]:
     """Return all blocks of an assessment, of several models, of a comparison, a monitor or a prediction table."""
-    if isinstance(result, Assessment):
-        return answer.answer(result)
-    if isinstance(result, Comparison):
-        return comparison.answer(result)
-    if isinstance(result, Monitor):
-        return monitoring.answer(result)
-    if isinstance(result, Estimate):
-        return monitoring.estimate(result)
-    return models.answer(result) if isinstance(result, Assessments) else tables.answer(result)
+    return _answers(result)[1](result)
 
 
 def to_terminal(

@@ -12,12 +12,24 @@ from veracity.records.stability import Group
 from veracity.results.assessment import Assessment
 from veracity.show import commands, decisions, papers, specialists
 from veracity.show.blocks import Block, Card, Cards, Chart, Contents, Details, Heading, Sentence
-from veracity.show.cells import Cell, Column, Interval, Label, Statistic, Table, Title, Value, described, fewest, table
+from veracity.show.cells import (
+    Cell,
+    Column,
+    Interval,
+    Label,
+    Statistic,
+    Table,
+    Title,
+    Value,
+    described,
+    fewest,
+    table,
+    telling,
+)
 from veracity.words import BAD, GOOD, NOTICE, count, finite, number, percent
 
 TITLE = "Forecast quality"
 MOST_NOTES = 4
-UNSEEN = ("calibrated", "none found", "too few")  # states of a verdict that found nothing
 MOST_GROUPS = 15
 MOST_WINDOWS = 24  # the latest ones
 
@@ -33,11 +45,15 @@ def summary(a: Assessment) -> list[Block]:
         _window_table(a),
     ]
     kept = [one for one in tables if one is not None]
-    return [heading(a), *lead(a), _cards(a), Chart(plots.FIRST, a), *_rest(a), Contents(), *kept]
+    said = words.conclusions(a)
+    fix = _fix(a, said)
+    top: list[Block] = [heading(a), *_lead(said), _cards(a, said, fix), Chart(plots.FIRST, a)]
+    return [*top, *_rest(a, said, fix), Contents(), *kept]
 
 
 def answer(a: Assessment, charts: Sequence[str] | None = None) -> list[Block]:
     """Return everything that people can read about an assessment; `charts` limits the pictures to these names."""
+    a.complete()
     pictures = [
         picture
         for picture in plots.pictures("assessment", a)
@@ -90,68 +106,59 @@ def _inputs(a: Assessment) -> list[str]:
 
 def lead(a: Assessment) -> list[Sentence]:
     """Return the headline: the verdict, and first of all that the forecasts are of no use where they are not."""
-    detail = a.verdict_detail
-    verdict = words.verdict.marked(a.verdict, detail)
-    useful = words.usefulness(a.scores, a.skill, a.baseline)
-    if _unstable(a):  # in place of the tick
-        line = words.stability.unstable(a.drift, a.windows, a.groups)
-        verdict = [*([line] if line is not None else []), *(verdict if detail.state == "too few" else [])]
-    worse = [useful] if useful is not None and useful.mark == BAD else []
-    return [Sentence(*line, lead=True) for line in (*worse, *verdict)]
+    return _lead(words.conclusions(a))
 
 
-def _rest(a: Assessment) -> list[Sentence]:
+def _lead(said: words.Conclusions) -> list[Sentence]:
+    worse = [said.useful] if said.useful is not None and said.useful.mark == BAD else []
+    return [Sentence(*line, lead=True) for line in (*worse, *said.verdict)]
+
+
+def _rest(a: Assessment, said: words.Conclusions, fix: words.Said | None) -> list[Sentence]:
     """Return the other conclusions: usefulness, fix, warnings."""
-    detail = a.verdict_detail
-    useful = words.usefulness(a.scores, a.skill, a.baseline)
-    beside = () if _unstable(a) else words.stability.notes(a.drift, a.windows, a.groups)
-    notes = [*beside, words.biggest_miss(a.surprises, detail.zero_rows)]
-    notes += words.notes(a.findings, detail)
-    known = [line for line in notes if line is not None]
+    known = [*said.differs, *words.notes(a.findings, a.verdict_detail, a.surprises)]
+    known = [_on_this_input(a, line) for line in known]
     more = words.Said(NOTICE, "Note", f"{count(len(known) - MOST_NOTES, 'more note')}: see the findings below.")
-    rest = [
-        None if useful is not None and useful.mark == BAD else useful,
-        fix(a),
-        *decisions.sentences(a),
-        *known[:MOST_NOTES],
-    ]
-    rest += [more] if len(known) > MOST_NOTES else []
+    useful = None if said.useful is not None and said.useful.mark == BAD else said.useful
+    rest = [useful, fix, *decisions.sentences(a), *known[:MOST_NOTES], *([more] if len(known) > MOST_NOTES else [])]
     return [Sentence(*line) for line in rest if line is not None]
 
 
-def _unstable(a: Assessment) -> bool:
-    """Whether calibration differs by time or group though all cases together show no miscalibration."""
-    differs = words.stability.drifting(a.drift) or bool(words.stability.differing(a.groups))
-    return differs and a.verdict_detail.state in UNSEEN
-
-
 def fix(a: Assessment) -> words.Said | None:
-    """Return what to do, with a command that runs on the same files, or the lines of Python for data in memory."""
-    sentence = words.fix(a.advice, a.verdict_detail, changes=_unstable(a), baseline=a.baseline.log_loss)
-    if sentence is None or a.provenance is None or not sentence.command:
+    """Return what to do."""
+    return _fix(a, words.conclusions(a))
+
+
+def _fix(a: Assessment, said: words.Conclusions) -> words.Said | None:
+    fix = words.fix(a.advice, a.verdict_detail, changes=bool(said.changes), baseline=a.baseline.log_loss)
+    return None if fix is None else _on_this_input(a, fix)
+
+
+def _on_this_input(a: Assessment, sentence: words.Said) -> words.Said:
+    """Return a sentence with a command that runs on the same files, or the lines of Python for data in memory."""
+    if a.provenance is None or not sentence.command:
         return sentence
     if a.provenance.given is None and sentence.python:
         return sentence._replace(command="")
     return sentence._replace(command=commands.ready(sentence.command, a.provenance.given, a.model, _inputs(a)))
 
 
-def _cards(a: Assessment) -> Cards:
+def _cards(a: Assessment, said: words.Conclusions, fix: words.Said | None) -> Cards:
     """Return four questions with their answers."""
-    cards = [_useful_card(a), _calibration_card(a), _fix_card(a), _sure_card(a)]
+    cards = [_useful_card(a, said), _calibration_card(a, said), _fix_card(a, fix), _sure_card(a)]
     return Cards(tuple(card for card in cards if card is not None))
 
 
-def _useful_card(a: Assessment) -> Card | None:
-    sentence = words.usefulness(a.scores, a.skill, a.baseline)
-    if sentence is None:
+def _useful_card(a: Assessment, said: words.Conclusions) -> Card | None:
+    if said.useful is None:
         return None
     gain = next((x for x in (a.skill.log, a.skill.brier) if finite(x) is not None), None)
     answers = {GOOD: f"Yes, {percent(gain, 0)}", BAD: f"No, {percent(abs(gain or 0.0), 0)} worse"}
-    detail = words.loss_and_baseline(a.scores, a.skill, a.baseline)
-    return Card("Better than the baseline?", answers.get(sentence.mark, "Not clear"), detail, sentence.mark)
+    answer = answers.get(said.useful.mark, "Not clear")
+    return Card("Better than the baseline?", answer, said.beside_baseline, said.useful.mark)
 
 
-def _calibration_card(a: Assessment) -> Card:
+def _calibration_card(a: Assessment, said: words.Conclusions) -> Card:
     detail = a.verdict_detail
     answers = {"found": "No", "slight": "Almost", "calibrated": "Yes", "none found": "No fault found"}
     answers["too few"] = "Too few cases"
@@ -162,24 +169,21 @@ def _calibration_card(a: Assessment) -> Card:
     if len(a.classes) == 2 and detail.level.classes and not detail.confidence.direction:  # only the level
         (level,) = detail.level.classes.values()
         beside = "{} predicted, {} observed".format(*words.verdict.two_percents(level.predicted, level.observed))
-    if _unstable(a):
-        other = words.stability.CHANGES if words.stability.drifting(a.drift) else words.stability.DIFFERS
-        return Card("Calibrated?", "On average", f"{other.lower()}; {beside}", NOTICE)
-    answer = answers.get(detail.state, "Not measurable")
-    return Card("Calibrated?", answer, beside, words.verdict.mark_of(detail))
+    if said.changes:
+        return Card("Calibrated?", "On average", f"{said.changes.lower()}; {beside}", NOTICE)
+    return Card("Calibrated?", answers.get(detail.state, "Not measurable"), beside, said.mark)
 
 
-def _fix_card(a: Assessment) -> Card | None:
-    sentence = words.fix(a.advice, a.verdict_detail, changes=_unstable(a), baseline=a.baseline.log_loss)
-    if sentence is None:
+def _fix_card(a: Assessment, fix: words.Said | None) -> Card | None:
+    if fix is None:
         return None
     answers = {"Fix": "Yes", "Possible fix": "Perhaps", "Use the base rate": "Hardly", "No simple fix": "Not simply"}
     gain = a.advice.log
-    other = "not by one map for all" if sentence == words.NO_SINGLE_FIX else words.FIXABLE.get(a.advice.advice, "")
+    other = "not by one map for all" if fix == words.NO_SINGLE_FIX else words.FIXABLE.get(a.advice.advice, "")
     detail = a.advice.parameters or other
     if gain is not None and a.advice.map is not None:
         detail = f"{calibrators.label(a.advice.map)}: log loss −{words.saved(gain)}"
-    return Card("Fixable?", answers.get(sentence.title, sentence.title), detail, sentence.mark)
+    return Card("Fixable?", answers.get(fix.title, fix.title), detail, fix.mark)
 
 
 def _sure_card(a: Assessment) -> Card | None:
@@ -303,25 +307,26 @@ def _group_table(a: Assessment, column: str, group: Group) -> Table:
     largest = sorted(ordered[:MOST_GROUPS], key=lambda item: words.natural(item[0]))
     digits = fewest([part.scores.log_loss for _, part in largest])
     levelled = any(part.level is not None for _, part in ordered)  # two classes: the share of the event
-    drawn = any(part.shrunk is not None for _, part in ordered)
+    drawn = telling([Value(part.shrunk, digits=digits) for _, part in largest])
     limits = (f"{words.level(a.level)} interval", 3)
     shrunk = [Column("shrunk", rank=4, gloss=words.stability.SHRUNK)] if drawn else []
     names = ("predicted", "observed") if levelled else ("gave", "expected")
     pairs = [Column(name, rank=2) for name in names]
-    shifts = None if group.calibration is None else group.calibration.shifts
+    off_by = {} if group.calibration is None else group.calibration.shifts or {}
+    shifts = telling([Value(off_by.get(level), digits=2) for level, _ in largest])
     pairs += [Column("off by", rank=4, gloss=words.stability.OFF_BY)] if shifts else []
     brier = words.any_infinite(part.scores for _, part in largest)
     rows: list[tuple[Cell, ...]] = []
-    for level, part in largest:
+    for i, (level, part) in enumerate(largest):
         pair: list[float | None] = [part.reported.geometric_accuracy, part.expected.geometric_accuracy]
         if levelled:
             pair = [None, None] if part.level is None else [part.level.predicted, part.level.observed]
         loss = part.scores.log_loss
         cells: list[Cell] = [Value(part.n, digits=0), Value(loss, digits=digits), Interval(loss, digits=digits)]
-        cells += [Value(part.shrunk, digits=digits)] if drawn else []
+        cells += drawn[i : i + 1]
         cells += [Value(part.scores.brier, digits=3)] if brier else []
         cells += [Value(x, percent=True, digits=0) for x in pair]
-        cells += [Value(shifts.get(level), digits=2)] if shifts else []
+        cells += shifts[i : i + 1]
         rows.append((Label(level), *cells, words.p_known(part.p), part.verdict))
     left_out = len(ordered) - MOST_GROUPS
     notes = [words.group_verdicts(group), *words.stability.group_notes(column, group)]

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from veracity import words
-from veracity.measures import Quantity
+from veracity.measures import HIGHER, LOWER, NEITHER, Quantity
+
+ARROWS = {LOWER: "↓", HIGHER: "↑", NEITHER: ""}  # which way is better
 
 
 @dataclass(frozen=True)
@@ -95,13 +97,27 @@ class Table:
 def described(quantity: Quantity, reading: float | None) -> tuple[Label, Value, Interval]:
     """Return the name of a quantity, with a reading and its interval as the quantity wants to be shown."""
     how = (reading, quantity.percent, quantity.digits)
-    return Label(quantity.titled, quantity.gloss, quantity.arrow), Value(*how), Interval(*how)
+    return Label(quantity.titled, quantity.gloss, ARROWS[quantity.better]), Value(*how), Interval(*how)
+
+
+def named_in_papers(quantity: Quantity) -> str:
+    """Return the label of a quantity with the papers' name in brackets."""
+    return f"{quantity.label} ({quantity.paper})" if quantity.paper else quantity.label
 
 
 def fewest(readings: Sequence[float | None], percent: bool = False) -> int:
     """Return the decimals that every reading of a column supports."""
     known = [words.decimals(one) for one in readings if words.finite(one) is not None]
     return max(min(known, default=3) - (2 if percent else 0), 0)
+
+
+def telling(cells: Sequence[Value]) -> Sequence[Value]:
+    """Return the cells of a column, or none where all say the same.
+
+    >>> telling([Value(0.0), Value(0.0)]), len(telling([Value(0.0), Value(0.5)]))
+    ((), 2)
+    """
+    return cells if len({cell.text for cell in cells}) > 1 else ()
 
 
 def table(

@@ -11,7 +11,7 @@ from veracity.records.findings_of_input import ZeroProbability
 from veracity.results.comparison import Comparison
 from veracity.show import answer as one_model
 from veracity.show import models
-from veracity.show.blocks import Block, Chart, Contents, Details, FindingBlock, Heading, Sentence
+from veracity.show.blocks import Block, Chart, Contents, Details, Heading, Sentence
 from veracity.show.cells import Cell, Column, Interval, Label, Table, Value, fewest, table
 from veracity.words import count
 
@@ -78,7 +78,7 @@ def _sentences(result: Comparison) -> list[Block]:
         if sentence is not None:
             sentences.append(Sentence(*sentence))
     notes = models.notes_of_models(models.ranked(result), without=(ZeroProbability,))
-    return [*sentences, *notes, *(FindingBlock(finding) for finding in record.findings)]
+    return [*sentences, *notes, *(Sentence(*words.note(finding)) for finding in record.findings)]
 
 
 def _recalibrated(result: Comparison) -> words.Said | None:

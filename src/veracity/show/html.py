@@ -102,14 +102,11 @@ def _sentences(sentences: list[Sentence], still: bool) -> View:
 
 def _figure(block: Chart, key: str, level: int, parent: str) -> View | None:
     """Return a picture with its caption and data table; None where the result has nothing to draw."""
-    picture = plots.Picture(block.name, block.result)
+    picture = plots.Picture.of(block.name, block.result)
     try:
-        chart = picture.chart()
+        spec = picture.spec()
     except ValueError:
         return None
-    spec = chart.to_dict(validate=False)
-    for name in ("config", "$schema"):
-        spec.pop(name, None)
     columns = [
         {"field": field, "title": title, "number": bool(form)} for field, (title, form) in picture.columns.items()
     ]
@@ -145,7 +142,7 @@ def _image(block: Chart) -> View | None:
         drawn = plots.rendered(plots.chart(block.name, block.result), "svg")
     except ValueError:
         return None
-    picture = plots.Picture(block.name, block.result)
+    picture = plots.Picture.of(block.name, block.result)
     return {
         "kind": "image",
         "source": f"data:image/svg+xml;base64,{base64.b64encode(drawn).decode()}",

@@ -16,7 +16,7 @@ from veracity.results.comparison import Comparison
 from veracity.show import answer as one_model
 from veracity.show import commands
 from veracity.show.blocks import Block, Chart, Contents, Details, Heading, Sentence
-from veracity.show.cells import Cell, Column, Interval, Label, Table, Title, Value, fewest, table
+from veracity.show.cells import ARROWS, Cell, Column, Interval, Label, Table, Title, Value, fewest, table
 from veracity.words import BAD, NOTICE, count, value
 
 MOST_MODELS = 6  # with a part of their own: the best and the worst by log loss
@@ -162,7 +162,7 @@ def score_columns(side: Ranked, rule: str = "log") -> list[tuple[Measure, str, l
     return [
         (
             m,
-            f"{'Brier' if m.name == 'brier' else m.label.lower()} {m.arrow}",
+            f"{'Brier' if m.name == 'brier' else m.label.lower()} {ARROWS[m.better]}",
             [a.scores.reading(m.name) for _, a in side],
         )
         for m in measures

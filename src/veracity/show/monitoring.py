@@ -5,7 +5,7 @@ from __future__ import annotations
 from veracity import words
 from veracity.results.estimate import Estimate
 from veracity.results.monitor import Monitor
-from veracity.show.blocks import Block, Chart, Contents, Details, FindingBlock, Heading, Sentence
+from veracity.show.blocks import Block, Chart, Contents, Details, Heading, Sentence
 from veracity.show.cells import Cell, Column, Interval, Label, Statistic, Table, Value, table
 from veracity.words import count, monitoring
 
@@ -18,7 +18,7 @@ def summary(result: Monitor) -> list[Block]:
     about = [count(record.n, "case"), count(record.number, record.updates)]
     heading = Heading(result.model or "Forecasts in use", " · ".join([*about, monitoring.span(record, year=True)]))
     lead: list[Block] = [Sentence(*monitoring.headline(record), lead=True)]
-    lead += [FindingBlock(finding) for finding in record.findings]
+    lead += [Sentence(*words.note(finding)) for finding in record.findings]
     tables = [] if not record.delays else [_delays(result)]
     return [heading, *lead, Chart("monitor", result), Contents(), _windows(result, MOST_WINDOWS), *tables]
 
@@ -72,7 +72,7 @@ def estimate(result: Estimate) -> list[Block]:
     about = [count(record.n, "forecast"), f"reference of {count(record.reference_n, 'case')}"]
     shown: list[Block] = [Heading(result.model or "Forecasts without outcomes", " · ".join(about))]
     shown.append(Sentence(*monitoring.estimated(record), lead=True))
-    shown += [FindingBlock(finding) for finding in record.findings]
+    shown += [Sentence(*words.note(finding)) for finding in record.findings]
     rows = []
     for name, reading in record.scores.items():
         percent = name == "accuracy"

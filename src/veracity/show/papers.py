@@ -9,7 +9,7 @@ from veracity.measures import MEANS, quantity
 from veracity.records.papers import CurveMeans, SourceCurve
 from veracity.records.reading import Reading
 from veracity.results.assessment import Assessment
-from veracity.show.cells import Cell, Interval, Label, Table, Value, described, table
+from veracity.show.cells import Cell, Interval, Label, Table, Value, described, named_in_papers, table
 from veracity.words import finite
 
 MOST_CLASSES = 10
@@ -83,4 +83,4 @@ def spread_ratio(reading: Reading | None) -> list[str]:
     ratio = quantity("spread_ratio")
     _, spread, limits = described(ratio, reading)
     between = f" ({limits.text})" if limits.text else ""
-    return [f"{ratio.full} {spread.text}{between}: {ratio.gloss[:1].lower()}{ratio.gloss[1:]}"]
+    return [f"{named_in_papers(ratio)} {spread.text}{between}: {ratio.gloss[:1].lower()}{ratio.gloss[1:]}"]

@@ -12,7 +12,7 @@ from veracity.records.sections import CalibrationError, Gain, Means, Section
 from veracity.results.assessment import Assessment
 from veracity.show import papers
 from veracity.show.blocks import Chart, Details, FindingBlock
-from veracity.show.cells import Cell, Column, Interval, Label, Table, Value, described, fewest, table
+from veracity.show.cells import Cell, Column, Interval, Label, Table, Value, described, fewest, named_in_papers, table
 from veracity.words import finite
 
 RULES = {"log": "log loss", "brier": "Brier score (0–2)"}
@@ -193,7 +193,9 @@ def _two_rules(a: Assessment, section: str, sides: Mapping[str, Section | None],
         pair = [known[rule].get(one.name) for rule in RULES]
         values = [x for x in map(words.value, pair) if x is not None]
         if values and (any(values) or one.name != "remainder"):
-            rows.append((Label(one.full, one.gloss), *(cell for x in pair for cell in (Value(x), Interval(x)))))
+            rows.append(
+                (Label(named_in_papers(one), one.gloss), *(cell for x in pair for cell in (Value(x), Interval(x))))
+            )
     return table(title, _with_intervals(a, RULES.values()), rows, [note], empty=False) if rows else None
 
 
@@ -265,7 +267,9 @@ def _flat(value: object) -> str:
 
 def definitions() -> Details:
     """Return every number with its meaning, formula and source, and the papers."""
-    rows = [(Label(q.full), q.gloss, q.formula, q.cite, path) for path, q in quantities().items() if q.formula]
+    rows = [
+        (Label(named_in_papers(q)), q.gloss, q.formula, q.cite, path) for path, q in quantities().items() if q.formula
+    ]
     columns = [Column(title, number=False) for title in ("Meaning", "Formula", "Source", "In the JSON")]
     cited = [(Label(key), paper) for key, paper in words.PAPERS.items()]
     named = table("Papers", [Column("", number=False)], cited, first="Paper")

@@ -90,7 +90,7 @@ def numbers(chart: Chart) -> Table | None:
     """Return the numbers of a picture as a table, if there are few."""
     from veracity import plots
 
-    picture = plots.Picture(chart.name, chart.result)
+    picture = plots.Picture.of(chart.name, chart.result)
     if not 0 < len(picture.rows) <= MOST_NUMBERS:
         return None
     fields = picture.columns.items()

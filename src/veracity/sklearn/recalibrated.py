@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from inspect import signature
 from typing import Any, Self
 from warnings import warn
 
@@ -24,13 +23,16 @@ from sklearn.utils.validation import (
     _num_samples,
     check_is_fitted,
     column_or_1d,
+    has_fit_parameter,
 )
 
 from veracity.calibrators import mapped_rows
+from veracity.estimate.calibration.careful_correction import CAUTION
 from veracity.inputs import Forecasts, without_outcomes
-from veracity.results.assess import assessment
+from veracity.progress import tracked, working
+from veracity.results.assess import assess, assessment
 from veracity.results.assessment import Assessment
-from veracity.results.calibrator import Calibrator, calibrate
+from veracity.results.calibrator import Calibrator, calibrator, check_method
 from veracity.sklearn._link import linked
 from veracity.state.tally import Tally
 from veracity.types import Array
@@ -40,7 +42,9 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier and the recalibration that its out-of-fold forecasts call for.
 
     The forecasts of every case come from a classifier that was fitted without its fold; the map from stated to better
-    probabilities is chosen and fitted on all of them.
+    probabilities is chosen and fitted on all of them. New cases get forecasts of more cases and classifiers, which are
+    surer with right: where those out of fold are too cautious, the map takes the step that gains most on average,
+    tested or not; elsewhere the careful step of the answer.
 
     Parameters
     ----------
@@ -95,11 +99,13 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.ensemble = ensemble
         self.n_jobs = n_jobs
 
+    @working("recalibrating")
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
         """Fit the classifier in each fold, and the map on the forecasts of the other cases.
 
         Weights are those of importance; whole numbers of an integer type say how many cases a row stands for.
         """
+        check_method(self.method)
         outcomes = np.asarray(y)
         if outcomes.ndim == 2 and outcomes.shape[1] > 1:
             raise ValueError(f"y has shape {outcomes.shape}: several outcomes per case\n  give one label for each row")
@@ -108,8 +114,12 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if not len(labels):
             raise ValueError("y is empty: there is nothing to fit on\n  give at least two cases of each class")
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if weight is not None and (weight < 0.0).any():
+            raise ValueError(f"sample_weight: {weight.min():g} is negative\n  correct the value, or leave the row out")
         repeated = weight is not None and np.asarray(sample_weight).dtype.kind in "iu"
         routed, frozen = self._routed(weight, params), isinstance(self.classifier, FrozenEstimator)
+        if frozen:
+            check_is_fitted(self.classifier)
         self.classes_ = np.asarray(self.classifier.classes_) if frozen else np.unique(labels)
         if len(self.classes_) < 2:
             raise ValueError(f"y: one class only, {self.classes_[0]}\n  give cases of at least two classes")
@@ -119,7 +129,9 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         else:
             folds, fit = self._folds(X, labels, routed.splitter.split), delayed(_fitted_and_scored)
             given = (X, labels, self.classes_, routed.classifier.fit)
-            done = Parallel(n_jobs=self.n_jobs)(fit(clone(self.classifier), *given, *fold) for fold in folds)
+            tasks = (fit(clone(self.classifier), *given, *fold) for fold in folds)
+            running = Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)
+            done = list(tracked(f"fitting {type(self.classifier).__name__}", running, len(folds), first=1))
             self.classifiers_ = [classifier for classifier, _ in done]
             tests, scores = [test for _, test in folds], [fold_scores for _, fold_scores in done]
         self.calibrator_ = self._calibrator(np.concatenate(scores), labels, weight, tests, repeated)
@@ -158,7 +170,8 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             forecasts = Forecasts.of(own, p, labels=names, **weights, clusters=twice)
         except ValueError as problem:
             raise ValueError(f"{name}: {problem}") from None
-        return calibrate(forecasts, method=self.method)
+        a = assess(forecasts)
+        return calibrator(a, self.method, caution=CAUTION if not a.calibration_slope > 1.0 else 0.0)
 
     def _folds(self, X: Any, labels: Array, params: dict[str, Any]) -> list[tuple[Array, Array]]:
         """Return (rows to fit on, rows to forecast) of each fold; each class is in all of a number of folds."""
@@ -178,7 +191,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if get_config()["enable_metadata_routing"]:
             return process_routing(self, "fit", sample_weight=weight, **params)
         if weight is not None and not isinstance(self.classifier, FrozenEstimator):
-            if "sample_weight" in signature(self.classifier.fit).parameters:
+            if has_fit_parameter(self.classifier, "sample_weight"):
                 params = params | {"sample_weight": weight}
             else:
                 name = type(self.classifier).__name__
@@ -191,7 +204,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         total, logs = np.zeros((2, _num_samples(X), len(self.classes_)))
         for classifier in self.classifiers_:
             p = _scores(classifier, X, self.classes_)
-            p = self.calibrator_.predict(p if self.link_ is None else self.link_(p))
+            p = self.calibrator_.predict(self.link_(p))
             total += p
             with np.errstate(divide="ignore"):
                 logs += np.log(p)
@@ -270,10 +283,18 @@ def _scores(classifier: Any, X: Any, classes: Array) -> Array:
     scores = np.asarray(predictions, dtype=np.float64)
     if method == "decision_function" and scores.ndim == 1:
         scores = np.column_stack([-scores / 2.0, scores / 2.0])
-    if scores.ndim != 2 or scores.shape[1] != k:
+    in_pairs = k == 3 and method == "decision_function" and _gives_pairs(classifier)  # as many as classes
+    if scores.ndim != 2 or scores.shape[1] != k or in_pairs:
         remedy = (
             "set decision_function_shape='ovr'" if method == "decision_function" else "give one column for each class"
         )
-        raise ValueError(f"{method} of {name} has shape {scores.shape}; {k} classes need shape (n, {k})\n  {remedy}")
+        what = "pairs of classes in its columns" if in_pairs else f"shape {scores.shape}"
+        raise ValueError(f"{method} of {name} has {what}; {k} classes need shape (n, {k})\n  {remedy}")
     own = np.asarray(classifier.classes_)
     return scores if np.array_equal(own, classes) else scores[:, [own.tolist().index(c) for c in classes.tolist()]]
+
+
+def _gives_pairs(classifier: Any) -> bool:
+    """Whether the columns of the decision function are pairs of classes, here or in a step of a pipeline."""
+    shapes = {name: value for name, value in classifier.get_params().items() if "decision_function_shape" in name}
+    return "ovo" in shapes.values()

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from veracity.inputs import Forecasts
 from veracity.inputs.arguments import keys_of
+from veracity.inputs.content import cluster_numbers
 from veracity.inputs.names import Names
 from veracity.kernels.hashes import SEED, forecast_hashes, mix
-from veracity.state.content import cluster_numbers, row_hashes
 
 Hashes = NDArray[np.uint64]
 
@@ -209,7 +209,7 @@ def in_order(f: Forecasts) -> Forecasts:
     h = hashes(f)
     if f.outcomes is None or f.probabilities is None or not (h[1:] == h[:-1]).any():
         return f
-    key = row_hashes(f)
+    key = f.row_hashes
     keys = [key, h] if f.time is None else [f.time, key, h]
     keys = keys if f.clusters is None else [cluster_numbers(f.clusters, key, f.copies), *keys]
     return replace(f.take(np.lexsort(keys)), rows=None)

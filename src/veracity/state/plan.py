@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from numbers import Integral
 from typing import Any
 
 from veracity.options import (
     ESTIMATION,
-    Option,
     OptionError,
     as_choice,
     as_number,
@@ -22,7 +19,8 @@ from veracity.options import (
     options_of,
     take_all,
 )
-from veracity.state.deciding import costs_of, prior_of, take_costs, take_prior, take_thresholds, whole_prior
+from veracity.options.deciding import costs_of, prior_of, take_costs, take_prior, take_thresholds, whole_prior
+from veracity.options.numbers import as_bins, as_confidence, as_risk_parameters, as_share, as_whole, as_width, as_window
 
 FLOORS = (0.05, 0.01, 0.005, 0.001, 0.0)  # the sweep of CQ Table 2
 ERROR_BINS = 15  # bins of a calibration error, the number other libraries report
@@ -31,49 +29,6 @@ PRESETS = {"CQ": USUAL | {"floor": 0.005}, "N17": USUAL | {"floor": 0.01}}  # th
 MOST_DRAWS = 100_000  # of a bootstrap: more change no printed digit, and their sums would not fit in memory
 VERY_MANY_CLASSES = 128  # beyond, the grid is coarse below 2^-22
 LEAST_OF_MANY = 2.0**-5  # beyond, the grid of single classes starts here
-MOST_R = 20.0  # of a score: beyond, p^(1 - r) of unlikely outcomes is too large for a computer
-
-
-def _share(option: Option, value: Any) -> float:
-    """Return a number from 0 to below one half."""
-    share = as_number(option, value)
-    if not 0.0 <= share < 0.5:
-        raise OptionError(option.name, f"{value!r} is outside [0, 0.5){option.hint}")
-    return share
-
-
-def _width(option: Option, value: Any) -> float:
-    """Return a share as the width of a bin; one so small that 1 minus it is 1 leaves no bin at the upper end."""
-    width = _share(option, value)
-    if width and 1.0 - width == 1.0:
-        raise OptionError(option.name, f"{value!r} is too small{option.hint}")
-    return width
-
-
-def _confidence(option: Option, value: Any) -> float:
-    """Return a number between 0 and 1."""
-    confidence = as_number(option, value)
-    if not 0.0 < confidence < 1.0:
-        raise OptionError(option.name, f"{value!r} is outside (0, 1); 0.95 is usual")
-    return confidence
-
-
-def _whole(option: Option, value: Any, least: int = 0, most: float = math.inf, what: str = "") -> Any:
-    """Return a whole number within limits, or None."""
-    if value is not None and not (_is_whole(value) and least <= int(value) <= most):
-        what = what or f" is not a whole number from {least}"
-        raise OptionError(option.name, f"{value!r}{what}{option.hint}")
-    return value
-
-
-def _bins(option: Option, value: Any) -> Any:
-    """Return "auto" or a whole number, also from its text."""
-    if value == "auto":
-        return value
-    bins = int(value) if isinstance(value, str) and value.isdecimal() else value
-    if isinstance(bins, (str, bool)) or bins < 1 or bins % 1:
-        raise OptionError(option.name, f"{value!r} is neither auto nor a whole number from 1")
-    return bins
 
 
 def finite_power(r: Any) -> float:
@@ -82,27 +37,6 @@ def finite_power(r: Any) -> float:
     if not math.isfinite(power):
         raise OptionError("r", f"{power:g} is not finite\n  give a number such as -0.5")
     return power
-
-
-def _risk_parameters(option: Option, value: Any) -> tuple[float, ...]:
-    """Return one number or several; scores exist for those above −1, means for all."""
-    one = isinstance(value, (str, bytes)) or not hasattr(value, "__iter__") or getattr(value, "ndim", 1) == 0
-    parameters = tuple(as_number(option, each) for each in ([value] if one else value))
-    for r in parameters:
-        if not -MOST_R <= r <= MOST_R:
-            raise OptionError(option.name, f"{r:g}; means and scores are computed from {-MOST_R:g} to {MOST_R:g}")
-    return tuple(dict.fromkeys(parameters))
-
-
-def _window(option: Option, value: Any) -> str | None:
-    """Return a length of time, or a number of cases."""
-    if value is not None and not re.fullmatch(r"[1-9]\d{0,8}[dm]?", str(value)):
-        raise OptionError(option.name, f"{str(value)!r:.40} is none of 30d (days), 12m (months), 100 (cases)")
-    return None if value is None else str(value)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 _plan = partial(option, group=ESTIMATION)
@@ -121,19 +55,19 @@ class Plan:
     floor: float = _plan(  # a number once the plan is made
         None,
         "Least probability that counts in the three means; 0, or that of the preset (CQ: 0.005, N17: 0.01).",
-        take=_share,
+        take=as_share,
         typed=float,
         hint="; 0 means no floor",
     )
     end_width: float = _plan(
         None,
         "Width of the bins next to 0 and 1; 0.005 by default.",
-        take=_width,
+        take=as_width,
         typed=float,
         hint="; 0.005 is usual",
         needs="classes",
     )
-    bins: int | str = _plan("auto", "Number of bins of the calibration curve.", "auto|N", take=_bins, needs="classes")
+    bins: int | str = _plan("auto", "Number of bins of the calibration curve.", "auto|N", take=as_bins, needs="classes")
     preset: str | None = _plan(
         None,
         "Measure by the procedure of a paper as well.",
@@ -145,7 +79,7 @@ class Plan:
         None,
         "Source probabilities of each class by this curve as well (N17).",
         take=as_choice,
-        among=lambda: tuple(module_names("estimate.means.curves")),
+        among=partial(module_names, "estimate.means.curves"),
         hint="; leave it out for the procedure of the papers",
         needs="classes",
     )
@@ -153,7 +87,7 @@ class Plan:
         None,
         "Number of nearest forecasts of --curve knn; by the number of cases.",
         "K",
-        take=partial(_whole, least=1),
+        take=partial(as_whole, least=1),
         typed=int,
         needs="classes",
     )
@@ -162,24 +96,24 @@ class Plan:
         "Recalibration of the losses: auto is cross-fitted; the papers' in-sample ones are {choices}.",
         "NAME",
         take=as_choice,
-        among=lambda: ["auto", *module_names("calibrators")],
+        among=partial(module_names, "calibrators", "auto"),
     )
-    level: float = _plan(0.95, "Level of the intervals.", take=_confidence, typed=float, basic=True)
+    level: float = _plan(0.95, "Level of the intervals.", take=as_confidence, typed=float, basic=True)
     bootstrap: int | None = _plan(
         None,
         "Intervals by resampling the cases N times.",
         "N",
-        take=partial(_whole, least=2, most=MOST_DRAWS, what=f" draws; give 2 to {MOST_DRAWS:,}, or leave it out"),
+        take=partial(as_whole, least=2, most=MOST_DRAWS, what=f" draws; give 2 to {MOST_DRAWS:,}, or leave it out"),
         typed=int,
     )
     random_state: int = _plan(  # None: another seed each time
-        0, "Seed of all random numbers.", take=_whole, typed=int, hint="; it is the seed of draws", flag="seed"
+        0, "Seed of all random numbers.", take=as_whole, typed=int, hint="; it is the seed of draws", flag="seed"
     )
     r: tuple[float, ...] = _plan(
         (),
         "Mean, and above -1 loss, at this risk parameter (1: Brier, 0: log, below: misses count more); repeatable.",
         "R",
-        take=_risk_parameters,
+        take=as_risk_parameters,
         typed=float,
         repeatable=True,
     )
@@ -212,7 +146,7 @@ class Plan:
         None,
         "Intervals in time by Bartlett weights of L lags instead of cosines.",
         "L",
-        take=_whole,
+        take=as_whole,
         typed=int,
         needs="time",
     )
@@ -220,7 +154,7 @@ class Plan:
         None,
         "Forecasts are made H steps ahead: Diebold–Mariano tests; needs --time.",
         "H",
-        take=partial(_whole, least=1),
+        take=partial(as_whole, least=1),
         typed=int,
         needs="time",
         commands=("compare",),
@@ -229,7 +163,7 @@ class Plan:
         None,
         "Readings in windows of days, months or N cases; needs --time.",
         "30d|12m|N",
-        take=_window,
+        take=as_window,
         needs="time",
     )
     shrink: str = _plan(
@@ -335,9 +269,6 @@ class Plan:
     def action_thresholds(self) -> tuple[float, ...]:
         """The probabilities from which those who were named act, by threshold or by costs."""
         return tuple(sorted({*self.threshold, *(costs.threshold for costs in costs_of(self.costs))}))
-
-    def options(self) -> dict[str, object]:
-        return dict(vars(self))
 
 
 PLANNED = options_of(Plan)

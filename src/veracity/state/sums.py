@@ -62,12 +62,6 @@ class Sums:
         return Sums(**plain, log_tiny=np.logaddexp(self.log_tiny, other.log_tiny))
 
     @cached_property
-    def log_powers(self) -> Floats:
-        """ln Σ w p^r over rows above zero."""
-        with np.errstate(divide="ignore"):
-            return np.logaddexp(np.log(self.powers), self.log_tiny)
-
-    @cached_property
     def n_eff(self) -> float:
         """(Σw)²/Σw²: the number of rows that equal weights would need for the same precision."""
         return effective_rows(self.weight, self.weight2)

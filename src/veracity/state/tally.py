@@ -6,6 +6,7 @@ function of a tally alone, so it is the same for arrays in memory, a stream and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,7 +24,7 @@ from veracity.kernels.result import LOWEST, MANY
 from veracity.records import findings_of_input as of_input
 from veracity.records.findings import Finding, merge
 from veracity.state.analysis_rows import AnalysisRows, RunningRows, analysis_rows, in_order, split_copies
-from veracity.state.clusters import ClusterScores
+from veracity.state.clusters import TIME, ClusterScores
 from veracity.state.histograms import Cells, forecasts_from_cells, true_entries, without_not_offered
 from veracity.state.lowest_rows import Low, lowest_of
 from veracity.state.merging import require_same_kind
@@ -142,11 +143,6 @@ class Tally:
         return self.k == 2 and not self.analysis.complete and not len(self.analysis.rows) and self.measurable
 
     @property
-    def rowless(self) -> bool:
-        """Whether more than two classes are held in cells alone, from which neither joint test nor map can be made."""
-        return self.k > 2 and self.measurable and self.sums.rows > 0 and not len(self.analysis.rows)
-
-    @property
     def complete(self) -> bool:
         """Whether every row is an analysis row."""
         return self.analysis.complete
@@ -174,11 +170,6 @@ class Tally:
             return rows.clusters
         return rows.case if len(np.unique(rows.case)) < len(rows) else None
 
-    @cached_property
-    def misses(self) -> int:
-        """Cases whose outcome had a probability of at most one half."""
-        return int(self.pooled.true[self.pooled.cells < self.grid.edges.searchsorted(0.5, side="right")].sum())
-
     @property
     def picks(self) -> Histogram:
         """Histogram of the picks' probabilities; true entries are correct picks."""
@@ -196,6 +187,17 @@ class Tally:
         """(k,) weighted mean probability of each class."""
         mean: Floats = self.sums.column / self.sums.weight
         return mean
+
+    def require_effect(self) -> None:
+        """Refuse options of the plan that have no effect on these data."""
+        keyed = None if self.by_key is None else self.by_key.sums
+        held = [name for name, given in (("groups", self.groups), ("classes", self.measurable)) if given]
+        held += [] if keyed is None else [keyed.kind]
+        times = math.inf if keyed is None or keyed.kind != TIME else len(keyed)
+        dashes = "--" if self.names.style == "file" else ""
+        self.plan.require(held, dashes, times, dates=self.names.dates, cases=self.sums.rows)
+        if self.measurable:
+            self.plan.require_decisions(self.classes, self.sums.by_class[:, 0].tolist(), dashes)
 
     def __add__(self, other: Tally) -> Tally:
         return total((self, other))

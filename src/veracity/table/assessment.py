@@ -13,12 +13,12 @@ import numpy as np
 from veracity.formulas import tables as formula
 from veracity.formulas.intervals import clopper_pearson, difference_limits, quantile, ratio_limits, wilson
 from veracity.formulas.rules import ScoringRule, rule
+from veracity.options.deciding import Costs
 from veracity.records import findings_of_results as of_results
 from veracity.records.findings import Finding
 from veracity.records.reading import Reading
 from veracity.results.document import plain
 from veracity.results.presented import Presented
-from veracity.state.deciding import Costs
 from veracity.types import Array
 from veracity.words import tables as words
 

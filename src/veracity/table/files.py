@@ -151,7 +151,7 @@ def read(path: str, asked: FileOptions) -> PredictionTable:
         raise ValueError(f"{name}: {error}") from None
     raise ValueError(
         f"{name}: not a table of forecasts against outcomes (columns: {columns}{empty}).\n"
-        f"  forms that are read:\n{FORMS}\n  probabilities case by case:  veracity assess {name}"
+        f"  forms that are read:\n{FORMS}\n  probabilities case by case:  veracity assess {source.table.in_commands}"
     )
 
 
@@ -249,7 +249,7 @@ def _tidy_form(source: Source, asked: FileOptions) -> PredictionTable | None:
     if stated is not None and len(stated) > MANY:
         raise ValueError(
             f"`{category}` holds {len(stated)} different probabilities: too many for a table.\n"
-            f"  case by case:  veracity assess {source.table.name}"
+            f"  case by case:  veracity assess {source.table.in_commands}"
         )
     rows = asked.rows if stated is None else tuple(stated)
     if rows is not None and asked.partial:

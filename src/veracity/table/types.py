@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from veracity.formulas import domain
 from veracity.formulas import tables as formula
+from veracity.options.deciding import Costs
 from veracity.results.document import parse
-from veracity.state.deciding import Costs
 from veracity.types import Array
 from veracity.words import in_full
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from veracity.records.findings import Finding
 from veracity.records.findings_of_input import ZeroProbability
@@ -14,14 +16,19 @@ from veracity.records.sections import NOT_JUDGED, Baseline, ExpectedScore, Gain,
 from veracity.records.stability import Group
 from veracity.records.verdict import Reason, Verdict
 
+from . import stability
 from .findings import sentence_of
-from .labels import ACTION, BAD, GOOD, NOTICE, RECALIBRATED, RULES, SCORE_OF, WITHIN_CHANCE, Said
+from .labels import ACTION, BAD, GOOD, NEUTRAL, NOTICE, RECALIBRATED, RULES, SCORE_OF, WITHIN_CHANCE, Said
 from .numbers import TINY, chance, count, decimals, ends, finite, in_full, interval, number, percent, why
 from .text import capital, sentence
-from .verdict import mark_of, row_of
+from .verdict import mark_of, marked, row_of
+
+if TYPE_CHECKING:
+    from veracity.estimate.estimates import Estimates
 
 MOST_ROWS = 3  # row numbers named in a sentence
 SIGNIFICANT = 0.05
+UNSEEN = ("calibrated", "none found", "too few")  # states of a verdict that found nothing
 FULL = 0.99  # share of the fitted step from which a correction is as long as it was fitted
 SLOPE_DIFFERS = (
     "The verdict is about forecasts on average, the slope about sure ones beside unsure ones: here they point in "
@@ -58,7 +65,34 @@ def usefulness(scores: Scores, skill: Skill, baseline: Baseline) -> Said | None:
     return Said(GOOD, "Useful", f"{against} ({percent(share, 0)} better).")
 
 
-def loss_and_baseline(scores: Scores, skill: Skill, baseline: Baseline) -> str:
+@dataclass(frozen=True)
+class Conclusions:
+    """What is concluded about one set of forecasts: sentences of the headline, and what cards say of them."""
+
+    useful: Said | None
+    beside_baseline: str  # the same loss and that of the baseline in a few words
+    verdict: list[Said]
+    mark: str  # of the verdict
+    changes: str  # how calibration holds on average only: over time or by group; empty where nothing shows that
+    differs: tuple[Said, ...]  # the same beside a verdict that found a fault
+
+
+def conclusions(a: Estimates) -> Conclusions:
+    """Return what the headline and the cards say; a verdict that found nothing holds only on average where it may."""
+    detail, beside = a.verdict_detail, (a.drift, a.windows, a.groups)
+    average = stability.unstable(*beside) if detail.state in UNSEEN else None
+    verdict = marked(a.verdict, detail)
+    return Conclusions(
+        usefulness(a.scores, a.skill, a.baseline),
+        _loss_and_baseline(a.scores, a.skill, a.baseline),
+        verdict if average is None else [average, *(verdict if detail.state == "too few" else [])],  # not the tick
+        mark_of(detail),
+        "" if average is None else stability.CHANGES if stability.drifting(a.drift) else stability.DIFFERS,
+        stability.notes(*beside) if average is None else (),
+    )
+
+
+def _loss_and_baseline(scores: Scores, skill: Skill, baseline: Baseline) -> str:
     """Return the same loss and that of the baseline in a few words."""
     judged = _beside_baseline(scores, skill, baseline)
     return "" if judged is None else "{} {} vs {}".format(RULES[judged[0]], *judged[2:])
@@ -106,7 +140,7 @@ def any_infinite(scores: Iterable[Scores]) -> bool:
 
 def remedy_name(remedy: Remedy) -> str:
     """Return a recalibration with its parameters: what `parameters` says, else the name of the map."""
-    return (remedy.parameters or remedy.map.replace("_", " ")).replace(" -", " −")
+    return remedy.parameters or remedy.map.replace("_", " ")
 
 
 NO_SINGLE_FIX = Said(NOTICE, "No single fix", "One recalibration of all cases does not help: it is right on average.")
@@ -124,7 +158,7 @@ def fix(
         return None
     ready = (advised.command or "", advised.python or "")
     if advised.advice in ("fix", "possible fix") and advised.log is not None:
-        name = capital((advised.parameters or advised.map or "").replace(" -", " −"))
+        name = capital(advised.parameters or advised.map or "")
         careful = "" if advised.strength is None or advised.strength > FULL else ", a careful correction,"
         text = f"{name}{careful} cuts the log loss by about {saved(advised.log)}."
         return Said(ACTION, capital(advised.advice), text, *ready)
@@ -132,7 +166,8 @@ def fix(
         text = "Corrected, it would be no better than always predicting the class frequencies: predict those."
         return Said(ACTION, "Use the base rate", text, *ready)
     if advised.advice == "floor":
-        text = "No outcome should be ruled out: a minimum probability makes the log loss finite, and does no more."
+        text = "No outcome should be ruled out: a minimum probability makes the log loss finite, and does no more: "
+        text += "assess what it gives to see what else helps."
         loss = verdict.floored_loss
         if baseline is not None and loss is not None and baseline <= loss < math.inf:
             always = "always predicting the class frequencies"
@@ -185,7 +220,7 @@ def calibrator(parameters: str, fix: Fix | None, gain: Gain | None, cases: int |
     gain   cross-validated gain in log loss of a map that was named
     cases  it was fitted on; None where that is not known
     """
-    name = capital(parameters.replace(" -", " −"))
+    name = capital(parameters)
     fitted = "" if cases is None else f", fitted on {count(cases, 'case')}"
     if fix is not None and fix.map is None:
         return f"Identity{fitted}: {advised_nothing(fix)}, so probabilities stay as they are."
@@ -237,14 +272,6 @@ def group_verdicts(group: Group) -> str:
     return f"{note} {others}" if short else note
 
 
-def biggest_miss(surprises: Sequence[Surprise], zero_rows: int = 0) -> Said | None:
-    """Return the case with the lowest probability of its outcome, if that is tiny and no zeros are reported."""
-    rare = [case for case in surprises if 0 < case.probability < TINY]
-    if not rare or zero_rows:
-        return None
-    return Said(NOTICE, "Note", f"{place(rare[0])} gave its outcome a probability of {chance(rare[0].probability)}.")
-
-
 def place(case: Surprise) -> str:
     """
     >>> place(Surprise(17, "yes", 0.1)), place(Surprise(17, "yes", 0.1, "a.csv", "patient 3"))
@@ -253,11 +280,22 @@ def place(case: Surprise) -> str:
     return f"Row {row_of(case)}"
 
 
-def notes(findings: Iterable[Finding], verdict: Verdict | None = None) -> list[Said]:
-    """Return the warnings that the sentences of the verdict do not tell, gravest first."""
+def notes(findings: Iterable[Finding], verdict: Verdict, surprises: Sequence[Surprise] = ()) -> Iterator[Said]:
+    """Yield what the sentences of the verdict do not tell: a tiny probability of an outcome, warnings, gravest first.
+
+    surprises  the cases with the lowest probabilities of their outcomes, told where none was ruled out
+    """
+    rare = [case for case in surprises if 0 < case.probability < TINY and not verdict.zero_rows]
+    for case in rare[:1]:
+        yield Said(NOTICE, "Note", f"{place(case)} gave its outcome a probability of {chance(case.probability)}.")
     order = {"critical": 0, "warning": 1}
-    kept = [f for f in findings if f.severity in order and not (verdict and _told(f, verdict))]
-    return [Said(NOTICE, "Note", finding(f)) for f in sorted(kept, key=lambda f: order[f.severity])]
+    kept = [f for f in findings if f.severity in order and not _told(f, verdict)]
+    yield from (note(f) for f in sorted(kept, key=lambda f: order[f.severity]))
+
+
+def note(fact: Finding) -> Said:
+    """Return a finding under the mark of a notice, or a neutral one where it changes no number's meaning."""
+    return Said(NEUTRAL if fact.severity == "note" else NOTICE, "Note", finding(fact))
 
 
 def _told(finding: Finding, verdict: Verdict) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from veracity.inputs.names import listed, many, run_of, short
+from veracity.inputs.names import listed, run_of, short
 from veracity.records.layout import Classes, Companion, Cuts, Event, Format, Layout, Rejection, Remark, Unused
+
+from .numbers import count
 
 INDENT = 15  # width of the column names in the printed block: most are shorter
 MOST_NAMES = 12  # columns that are not used
@@ -59,7 +61,7 @@ def line(layout: Layout, unused: str) -> str:
 def _head(layout: Layout) -> str:
     first, *others = layout.files
     files = f"{first} … {others[-1]} ({len(layout.files)} files)" if others else first
-    return f"read {files}: {many(layout.rows, 'row') if layout.rows else 'rows not counted beforehand'}"
+    return f"read {files}: {count(layout.rows, 'row') if layout.rows else 'rows not counted beforehand'}"
 
 
 def _forecasts(layout: Layout) -> str:
@@ -73,7 +75,7 @@ def format_facts(written: Format) -> list[str]:
     mark = written.delimiter
     facts = ["delimiter " + BLANKS.get(mark, f'"{mark}"')] if mark else []
     facts += [written.encoding] if written.encoding else []
-    facts += [f"{many(written.comment_lines, 'comment line')} skipped"] if written.comment_lines else []
+    facts += [f"{count(written.comment_lines, 'comment line')} skipped"] if written.comment_lines else []
     facts += [empty_columns(written)] if written.empty else []
     facts += ["decimal comma"] if written.decimal_comma else []
     facts += [f"left out: {written.blank_rows:,} without any value"] if written.blank_rows else []

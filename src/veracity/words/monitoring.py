@@ -137,7 +137,7 @@ def reference_note(record: MonitorRecord) -> str:
     sentence = f"Judged against the reference's own recalibration ({fit})"
     if reference.day_sd is None:
         return f"{sentence}."
-    differ = f"{record.updates}s may differ by {reference.day_sd:.2f} log-odds"
+    differ = f"{record.updates}s differ by about {reference.day_sd:.2f} log-odds"
     return f"{sentence}; {differ}, so evidence is divided by {reference.phi:.1f} on a usual {record.updates}."
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import shlex
 from collections.abc import Mapping, Sequence
 
 from veracity.records.sections import Level
@@ -44,14 +46,30 @@ def unstable(drift: Drift | None, windows: Sequence[Window] | None, groups: Mapp
 
 def notes(
     drift: Drift | None, windows: Sequence[Window] | None, groups: Mapping[str, Group] | None
-) -> tuple[Said | None, ...]:
+) -> tuple[Said, ...]:
     """Return that calibration changes over time, and that it differs by group, beside a verdict that found a fault."""
-    lines: list[Said | None] = []
+    lines: list[Said] = []
     if drift is not None and drifting(drift):
         lines.append(Said(NOTICE, CHANGES, f"Calibration is not the same over time{_bracketed(when(drift, windows))}."))
     for column, group in differing(groups).items():
-        lines.append(Said(NOTICE, DIFFERS, f"Calibration is not the same in {where(column, group)}."))
+        own = _fit_of_group(column, group)
+        text = f"Calibration is not the same in {where(column, group)}."
+        text += " One map for all cases leaves that; for these alone:" if own else ""
+        lines.append(Said(NOTICE, DIFFERS, text, *own))
     return tuple(lines)
+
+
+def _fit_of_group(column: str, group: Group) -> tuple[str, ...]:
+    """Return what fits a map of the one group that is off, as a command and in Python; nothing where several are."""
+    names = group.calibration.names if group.calibration is not None else ()
+    if len(names) != 1:
+        return ()
+    chosen = shlex.quote(f"{column}={names[0]}")
+    rows = f"rows = {column if column.isidentifier() else 'group'} == {names[0]!r}"
+    return (
+        f"veracity calibrate fit FILE --where {chosen} --map advised -o map.json",
+        f"{rows}\nk = vc.calibrate(y_true[rows], y_proba[rows])",
+    )
 
 
 def _bracketed(text: str) -> str:
@@ -143,12 +161,19 @@ def group_notes(column: str, group: Group) -> list[str]:
         if harder >= BESIDE:
             sentences.append(f"The log losses of groups do not clearly differ {how}.")
         elif p is not None and p > IN_TABLE and group.worst is not None and group.worst in group.levels:
-            loss = group.levels[group.worst].scores.log_loss
-            size = f"log loss {number(loss)}" if finite(loss) is not None else "an infinite log loss"
-            sentences.append(f"Cases of {column} = {group.worst} are harder, with {size} {how}.")
+            sentences.append(f"Cases of {column} = {group.worst} are harder, with {loss_of_worst(group)} {how}.")
         else:
             sentences.append(f"The log losses of groups differ {how}.")
     return sentences
+
+
+def loss_of_worst(group: Group) -> str:
+    """Return the loss of the worst group by name, which several infinite log losses leave to the Brier score."""
+    scores = group.levels[group.worst or ""].scores
+    infinite = sum(one.scores.log_loss == math.inf for one in group.levels.values())
+    if infinite > 1 and scores.brier is not None:
+        return f"Brier score {number(scores.brier)} among {infinite} groups of infinite log loss"
+    return f"log loss {number(scores.log_loss)}"
 
 
 def _first(calibration: GroupCalibration) -> list[GroupShift]:

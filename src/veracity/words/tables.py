@@ -71,8 +71,11 @@ def informative(table: TableAssessment) -> Said:
 def costs(table: TableAssessment, paid: TableCosts) -> Said:
     """Return after which forecasts acting pays with these costs, and what that saves."""
     text = f"False alarm {in_full(paid.false_alarm)}, miss {in_full(paid.miss)}: act from {threshold(paid.threshold)}, "
-    text += f"so {acting(table, paid)}. {number(paid.cost)} per case, {number(min(paid.always, paid.never))} acting in "
-    text += "all cases" if paid.always <= paid.never else "none"
+    text += f"so {acting(table, paid)}. {number(paid.cost)} per case, "
+    without = "acting in all cases" if paid.always <= paid.never else "acting in none"
+    if len({*paid.acts}) == 1:  # the forecast changes nothing
+        return Said(NOTICE, "Costs", f"{text}as much as {without}.")
+    text += f"{number(min(paid.always, paid.never))} {without}"
     limits = ends(paid.saved)
     if limits is None:
         return Said(NOTICE, "Costs", f"{text}.")

@@ -65,13 +65,30 @@ def word_of(state: State, direction: Direction | None = None, biased: bool = Fal
     return (SLIGHTLY if state == "slight" else "") + (faults or MISCALIBRATED)
 
 
-VERDICTS = tuple(  # every word that there is
-    word_of(state, direction, biased)
+VERDICTS: dict[str, tuple[State, frozenset[str]]] = {  # every word that there is, with the faults that it names
+    word_of(state, direction, biased): (
+        state,
+        frozenset() if state in WORD_OF_STATE else frozenset([direction or "", BIASED * biased]) - {""},
+    )
     for state in get_args(State)
     for biased in (False, True)
     for direction in (*get_args(Direction), None)
-)
-VERDICTS = tuple(dict.fromkeys(VERDICTS))
+}
+UNTOLD = ("too few", "not measurable")  # states that show neither that there is a fault nor that there is none
+
+
+def shows(verdict: str, asked: str) -> bool | None:
+    """Return whether a verdict shows what is asked for, as “miscalibrated” is every fault; None where it cannot tell.
+
+    >>> shows("over-confident and biased", "over-confident"), shows("biased", "miscalibrated")
+    (True, True)
+    >>> shows("slightly biased", "biased"), shows("too few cases", "biased")
+    (False, None)
+    """
+    (state, faults), (wanted, named) = VERDICTS[verdict], VERDICTS[asked]
+    if state in UNTOLD and wanted not in UNTOLD:
+        return None
+    return state == wanted and named <= faults
 
 
 def why_not(reason: Reason, number: int | None = None, needed: int | None = None) -> str:

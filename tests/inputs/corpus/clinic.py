@@ -96,6 +96,20 @@ SHAPES = [
         remedy="--label died",
     ),
     Shape(
+        "sex beside the death, and risks in per cent",
+        {"risk.csv": csv(sex=words("F", "M", FAIR), died=Y, risk_pct=100 * P)},
+        "binary",
+        "died",
+        "risk_pct",
+        (TWO,),
+        says=(
+            "risk.csv: two columns could be the outcome: `sex`, `died` (they differ in 120 of "
+            "120 rows).\n"
+            "  choose:  --label died --scale percent"
+        ),
+        remedy="--label died --scale percent",
+    ),
+    Shape(
         "treatment and smoking beside the event",
         {
             "risk.csv": csv(

@@ -2,7 +2,8 @@
 
 A map θ̂ fitted in the same cases has likelihood ratio LR = 2[ℓ(θ̂) − ℓ(0)] on df parameters. A step s·θ̂ gains on new
 cases (2s(LR − df) − s²LR)/2n in expectation, so a full step hurts as soon as the true effect is below half of the
-fitted one; s = max(0, 1 − df/LR − 1.5/√LR) is safe much earlier.
+fitted one; s = max(0, 1 − df/LR − 1.5/√LR) is safe much earlier. From √LR = 5 on, which chance does not make, the last
+term is multiplied by 25/LR.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from veracity.types import Floats, Ints
 BETA_FROM, BETTER = 1000, 6.63  # cases, and likelihood ratio beyond Platt's (1 % of χ² with 1 df), for a third number
 PER_NUMBER = 3.0  # likelihood ratio that each number of a map of more classes must add
 LEAST_SLOPE = -0.99  # of a temperature: beyond, it would turn forecasts round
-CAUTION = 1.5  # standard errors of √LR by which the step is shortened
+CAUTION = 1.5  # standard errors of √LR by which the step is shortened; 0 gains most in expectation
+CERTAIN = 25.0  # likelihood ratio from which on less caution will do
 POSSIBLE, CLEAR = 0.05, 0.01  # p-values of verdict and correction below which it is a possible fix, and a fix
 
 
@@ -37,6 +39,8 @@ class Correction:
     df      number of parameters
     n       effective number of cases
     spread  standard deviation of what a case gains by the full step
+    loss    log loss of the forecasts, none below the smallest that maps know
+    caution standard errors of √LR by which the step is shortened
     """
 
     map: str
@@ -45,11 +49,13 @@ class Correction:
     df: int
     n: float
     spread: float
+    loss: float
+    caution: float = CAUTION
 
     @property
     def strength(self) -> float:
         """The share s of the fitted step that is taken."""
-        return strength(self.ratio, self.df)
+        return strength(self.ratio, self.df, self.caution)
 
     @property
     def p(self) -> float:
@@ -67,12 +73,15 @@ class Correction:
         return gain, gain - reach, gain + reach
 
 
-def strength(ratio: float, df: int) -> float:
+def strength(ratio: float, df: int, caution: float = CAUTION) -> float:
     """
-    >>> strength(100.0, 2), strength(3.0, 2)
-    (0.83, 0.0)
+    >>> round(strength(25.0, 2), 6), round(strength(100.0, 2), 6), strength(3.0, 2)
+    (0.62, 0.9425, 0.0)
     """
-    return max(0.0, 1.0 - df / ratio - CAUTION / math.sqrt(ratio)) if ratio > 0.0 else 0.0
+    if ratio <= 0.0:
+        return 0.0
+    shorter = caution / math.sqrt(ratio) * min(1.0, CERTAIN / ratio)
+    return max(0.0, 1.0 - df / ratio - shorter)
 
 
 def stepped(slope: float, s: float) -> float:
@@ -86,14 +95,18 @@ def stepped(slope: float, s: float) -> float:
     return slope**s if 0.0 < slope < 1.0 else 1.0 + s * (slope - 1.0)
 
 
-def correction(cases: Two | Many, p: Floats, classes: tuple[Any, ...], order: Ints) -> Correction:
+def correction(
+    cases: Two | Many, p: Floats, classes: tuple[Any, ...], order: Ints, caution: float = CAUTION
+) -> Correction:
     """Return the simple map that the evidence favours, with its careful step.
 
     p are the forecasts of the cases (`cases.prepared`), its columns those of `classes` in this order; of two classes
     p is that of the second.
     """
+    p = np.clip(p, LEAST_IN_FIT, 1.0 - LEAST_IN_FIT)
     cases = cases.for_fit(p)
     excess = dependence(cases, p)
+    loss = -float(cases.mass @ np.log(cases.realised(p))) / cases.n
     if isinstance(cases, Two):
         tried = _of_two(cases, p, classes, flipped=bool(order[0] == 1))
     else:
@@ -104,10 +117,11 @@ def correction(cases: Two | Many, p: Floats, classes: tuple[Any, ...], order: In
         mean = float(cases.mass @ gained) / cases.n
         ratio = max(2.0 * cases.n * mean, 0.0) / excess
         spread = math.sqrt(max(float(cases.mass2 @ (gained - mean) ** 2) / cases.n * excess, 0.0))
-        step = strength(ratio, df)
-        corrections.append(Correction(name, make(step) if step > 0.0 else None, ratio, df, cases.n / excess, spread))
+        step = strength(ratio, df, caution)
+        fitted = make(step) if step > 0.0 else None
+        corrections.append(Correction(name, fitted, ratio, df, cases.n / excess, spread, loss, caution))
     if not corrections:
-        return Correction("temperature", None, 0.0, 1, cases.n / excess, 0.0)
+        return Correction("temperature", None, 0.0, 1, cases.n / excess, 0.0, loss)
     if isinstance(cases, Two):
         line, *more = corrections
         return more[0] if more and cases.n >= BETA_FROM and more[0].ratio > line.ratio + BETTER else line

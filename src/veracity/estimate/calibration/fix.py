@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 
 from veracity import calibrators
-from veracity.estimate.calibration.careful_correction import CLEAR, POSSIBLE, Correction, correction
+from veracity.estimate.calibration.careful_correction import CAUTION, CLEAR, POSSIBLE, Correction, correction
 from veracity.estimate.calibration.verdict_of_tally import judged_rows
 from veracity.estimate.loss.recalibration import Recalibration
 from veracity.formulas.intervals import quantile
@@ -41,12 +41,20 @@ class Advice:
 
 
 def advice(
-    tally: Tally, verdict: Verdict, validation: Recalibration | None, loss: float, baseline: float, upper: float | None
+    tally: Tally,
+    verdict: Verdict,
+    validation: Recalibration | None,
+    loss: float,
+    baseline: float,
+    upper: float | None,
+    caution: float = CAUTION,
 ) -> Advice:
     """Return what to do.
 
     loss, baseline  log loss of the forecasts and of always predicting the class frequencies
     upper           upper end of the calibration loss: no gain is stated above it
+    caution         standard errors by which the step of a correction is shortened; with 0 it also needs no test, since
+                    a step of 1 − df/LR gains on average
     """
     if verdict.p is None:
         return Advice(Fix(NONE, UNJUDGED))
@@ -54,7 +62,7 @@ def advice(
     if verdict.zero_rows:
         fitted = calibrators.fit("floor", tally.rows)
         return Advice(Fix(FLOOR, ZEROS, "floor", None, fitted.text, command=FITTED), fitted)
-    if verdict.state not in ("found", "slight"):
+    if caution and verdict.state not in ("found", "slight"):
         return Advice(Fix(NONE, NOT_REJECTED))
     if verdict.reason is Reason.ONE_CLASS:
         return Advice(Fix(NONE, ONE_CLASS))
@@ -63,13 +71,13 @@ def advice(
         name, gain = other
         fitted = calibrators.fit(name, tally.rows)
         return Advice(Fix(FIX, None, name, 1.0, fitted.text, _bounded(gain, loss, upper), command=FITTED), fitted)
-    simple = _simple(tally)
+    simple = _simple(tally, caution)
     always = calibrators.fit("prior", tally.rows)
     base_rate = Advice(Fix(BASE_RATE, NO_SKILL, "prior", 1.0, "always the class frequencies", command=FITTED), always)
-    if simple.fitted is None or simple.p > POSSIBLE:
-        return base_rate if loss >= baseline else Advice(Fix(NONE, NO_MAP))
+    if simple.fitted is None or (caution and simple.p > POSSIBLE):
+        return base_rate if loss >= baseline else Advice(Fix(NONE, NO_MAP if caution else NOT_REJECTED))
     gain = _bounded(Gain(*simple.gain(level)), loss, upper)
-    if gain.gain is not None and loss - gain.gain >= baseline:
+    if gain.gain is not None and min(loss, simple.loss) - gain.gain >= baseline:
         return Advice(
             Fix(BASE_RATE, NO_SKILL, "prior", 1.0, "always the class frequencies", command=FITTED),
             calibrators.fit("prior", tally.rows),
@@ -81,9 +89,9 @@ def advice(
     return Advice(fix, simple.fitted)
 
 
-def _simple(tally: Tally) -> Correction:
+def _simple(tally: Tally, caution: float) -> Correction:
     judged = judged_rows(tally)
-    return correction(judged.cases, judged.p, tally.classes, judged.order)
+    return correction(judged.cases, judged.p, tally.classes, judged.order, caution)
 
 
 def _bounded(gain: Gain, loss: float, upper: float | None) -> Gain:

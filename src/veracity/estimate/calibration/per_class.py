@@ -11,10 +11,11 @@ import numpy as np
 from scipy.special import expit
 
 from veracity.calibrators._logistic import logistic
+from veracity.estimate.intervals import around
 from veracity.formulas.differences import holm
 from veracity.formulas.intervals import quantile
 from veracity.kernels import Histogram
-from veracity.records.reading import Reading, around, undefined
+from veracity.records.reading import Reading, undefined
 from veracity.records.sections import ClassReading
 from veracity.types import Floats
 

@@ -9,7 +9,6 @@ from veracity.estimate.loss.recalibration import CHEAP, Recalibration, fit_membe
 from veracity.formulas.intervals import quantile
 from veracity.inputs import Forecasts
 from veracity.records.sections import Gain, Remedy
-from veracity.state.content import forecast_hashes
 from veracity.types import Array
 
 NO_REMEDIES = ("identity", "prior")  # doing nothing, and always predicting the class frequencies
@@ -19,11 +18,11 @@ ADJUST = "veracity adjust FILE --to sample -o OUT"
 
 
 def remedies(validation: Recalibration | None, *, level: float = 0.95) -> tuple[Remedy, ...]:
-    """Return the recalibrations of one cross-validation, the largest gain in log loss first."""
+    """Return the recalibrations of one cross-validation, the largest gain in log loss first, then in Brier score."""
     if validation is None:
         return ()
     rows = validation.rows
-    chosen = fit_rows(forecast_hashes(rows), rows.k)
+    chosen = fit_rows(rows.forecast_hashes, rows.k)
     some = rows if chosen is None else select(rows, np.flatnonzero(chosen))
     entries = []
     for name in validation.members:
@@ -44,13 +43,13 @@ def remedies(validation: Recalibration | None, *, level: float = 0.95) -> tuple[
                 folds=len(validation.fitted),
             )
         )
-    return tuple(sorted(entries, key=lambda entry: (_order(entry.log.gain), entry.map)))
+    return tuple(sorted(entries, key=lambda one: (_order(one.log.gain), _order(one.brier.gain), one.map)))
 
 
 def best_map(
     forecasts: Forecasts, *, clusters: Array | None = None, time: Array | None = None
 ) -> calibrators.Fitted | None:
-    """Return the map with the largest cross-validated gain in log loss, fitted on all rows; None when none gains."""
+    """Return the first of the remedies, fitted on all rows; None when none gains."""
     best = next(iter(remedies(recalibration(forecasts, clusters=clusters, time=time))), None)
     if best is None or best.log.gain is None or not best.log.gain > 0.0:
         return None

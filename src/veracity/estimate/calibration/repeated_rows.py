@@ -24,7 +24,6 @@ from veracity.records.findings import Finding
 from veracity.records.findings_of_results import RepeatedForecasts, RepeatedRows
 from veracity.state.analysis_rows import hashes
 from veracity.state.clusters import ClusterScores
-from veracity.state.content import forecast_hashes
 from veracity.state.tally import Tally
 from veracity.types import Floats, Ints
 
@@ -82,7 +81,7 @@ def repetition(rows: Forecasts, seed: int = 0) -> Repetition | None:
     rows = rows.take(np.flatnonzero(np.cumsum(rows.copies) <= most))
     if int(rows.copies.sum()) < FEWEST:
         return None
-    p, cases, key, _ = aligned(rows, forecast_hashes(rows))
+    p, cases, key, _ = aligned(rows, rows.forecast_hashes)
     c = fit(cases.for_fit(p), p, level=rows.k == 2 or cases.n >= PER_CLASS * cases.levels, scalar=True).p
     row = np.repeat(np.arange(len(p)), cases.count.astype(np.int64))
     if p.ndim == 1:

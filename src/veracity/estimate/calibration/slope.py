@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.estimate.calibration.residuals import RANGES, Many, Two
+from veracity.estimate.intervals import around, around_log
 from veracity.formulas.differences import noncentrality_bound, normal_cluster_error
-from veracity.records.reading import Reading, around, around_log, undefined
+from veracity.records.reading import Reading, undefined
 from veracity.types import Floats
 
 RIDGE = 0.5  # keeps parameters finite that the outcomes do not bound

@@ -34,6 +34,7 @@ from veracity.estimate.calibration.slope import (
 from veracity.estimate.loss.folds import BLOCKS, blocks
 from veracity.formulas.intervals import quantile
 from veracity.inputs import Forecasts
+from veracity.inputs.content import class_order
 from veracity.records.reading import Reading, unknown
 from veracity.records.sections import ClassLevel
 from veracity.records.verdict import (
@@ -50,7 +51,6 @@ from veracity.records.verdict import (
     State,
     Verdict,
 )
-from veracity.state.content import class_order, row_hashes
 from veracity.types import Array, Floats
 from veracity.words.verdict import why_not, word_of
 
@@ -134,7 +134,7 @@ class Judged:
         clusters, time = (None if x is None else np.asarray(x)[some] for x in (clusters, time))
         rows = int(count.sum())
         forecasts = Forecasts(p, y, tuple(map(str, classes)), weights=weight, counts=count.astype(np.int64))
-        block = blocks(clusters, time, count, None if clusters is None else row_hashes(forecasts))
+        block = blocks(clusters, time, count, None if clusters is None else forecasts.row_hashes)
         order = np.arange(len(classes)) if picks_only or not rows else class_order(forecasts)
         p, y = in_class_order(p, y, order)
         realised = p[np.arange(len(y)), y] if p.ndim == 2 else np.where(y == 1, p, 1.0 - p)

@@ -33,7 +33,7 @@ def verdict(
     nothing can be tested though forecasts can be compared with outcomes.
     """
     reason = unjudged(tally) or (Reason.ONLY_SHARES if tally.shares_only else untested)
-    if tally.rowless and not reason:
+    if rowless(tally) and not reason:
         judgement = level_and_confidence(tally, alpha_of(among))
     else:
         judgement = not_measurable(reason) if reason else _judged(tally, recalibration, among)
@@ -48,6 +48,11 @@ def verdict(
         floor=FLOOR,
         floored_loss=-math.log(floored),
     )
+
+
+def rowless(tally: Tally) -> bool:
+    """Return whether more than two classes are held in cells alone: no joint test and no map can be made of these."""
+    return tally.k > 2 and tally.measurable and tally.sums.rows > 0 and not len(tally.analysis.rows)
 
 
 def nothing(tally: Tally) -> Reason | None:

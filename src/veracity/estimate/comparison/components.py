@@ -17,8 +17,8 @@ from veracity.estimate.comparison.paired import score_of
 from veracity.estimate.loss.recalibration import NUMBERS, Recalibration
 from veracity.formulas.rules import rule as rule_of
 from veracity.inputs import Forecasts
+from veracity.inputs.content import Hashes, forecast_hashes, row_hashes
 from veracity.kernels.hashes import SEED, mix
-from veracity.state.content import Hashes, class_keys, row_hashes
 from veracity.types import Array, Floats
 
 NAMES = ("CL", "AL", "RL", "slope")
@@ -78,8 +78,8 @@ class Judge:
     """The cross-validation of a model, by which other rows are judged; what does not depend on these is kept."""
 
     def __init__(self, validation: Recalibration) -> None:
-        self.found, self.classes = validation, class_keys(validation.rows)
-        contents = content(validation.rows, row_hashes(validation.rows, classes=self.classes))
+        self.found, self.classes = validation, validation.rows.class_keys
+        contents = content(validation.rows, validation.rows.row_hashes)
         self.content, self._place = np.unique(contents, return_inverse=True)  # of rows that are the same one
         self._scores: dict[tuple[str | float, str], Floats | None] = {}
 
@@ -103,7 +103,7 @@ class Judged:
 
     def __init__(self, rows: Forecasts, judge: Judge) -> None:
         self.rows, self.judge, self.found = rows, judge, judge.found
-        hashes = row_hashes(rows, classes=judge.classes)
+        hashes = row_hashes(rows, forecast_hashes(rows, judge.classes), judge.classes)
         own, theirs = content(rows, hashes), judge.content
         self.match = np.minimum(np.searchsorted(theirs, own), len(theirs) - 1)
         self.known = theirs[self.match] == own  # rows that the folds hold

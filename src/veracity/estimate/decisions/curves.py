@@ -9,9 +9,9 @@ from veracity.estimate.decisions.spread import Dependence, deviations, errors, h
 from veracity.formulas import decisions as formulas
 from veracity.formulas.intervals import wilson
 from veracity.inputs import Forecasts
+from veracity.options.deciding import Costs
 from veracity.records.decisions import AtThreshold, Span, User
 from veracity.records.reading import DELTA, WILSON, Reading, undefined
-from veracity.state.deciding import Costs
 from veracity.state.tally import Tally
 from veracity.types import Array, Floats
 

@@ -13,8 +13,8 @@ from veracity.estimate.decisions.prior import at_prior
 from veracity.estimate.loss.recalibration import Recalibration
 from veracity.formulas import decisions as formulas
 from veracity.options import canonical
+from veracity.options.deciding import costs_of, prior_of, whole_prior
 from veracity.records.decisions import Decisions
-from veracity.state.deciding import costs_of, prior_of, whole_prior
 from veracity.state.tally import Tally
 
 NO_EVENT = "more than two classes: ask for one class against the rest, a.decisions.of(label)"
@@ -62,10 +62,13 @@ class ClassDecisions:
 
 
 def decisions(tally: Tally, recalibration: Recalibration | None) -> Decisions:
-    """Return the decisions about the event of two classes; of more, about the picks, and the class that is named."""
+    """Return the decisions about the event of two classes, which may be that the pick is right; of more, about the
+    picks, and the class that is named.
+    """
     plan, deciding = tally.plan, ClassDecisions(tally)
-    if tally.k == 2 and not tally.picks_only:
-        summary = replace(deciding.curves(1), clinical=clinical(tally, recalibration))
+    if tally.k == 2:
+        summary = deciding.curves(1)
+        summary = summary if tally.picks_only else replace(summary, clinical=clinical(tally, recalibration))
     elif plan.event is not None:
         summary = deciding.of(plan.event)
     else:

@@ -17,6 +17,7 @@ from veracity.estimate.comparison.components import Judge, Judged
 from veracity.estimate.comparison.dependent import Widening
 from veracity.estimate.groups_and_time.group_calibration import GroupScores, group_scores
 from veracity.estimate.groups_and_time.stability import LEVEL, SLOPE, aligned
+from veracity.estimate.intervals import around
 from veracity.estimate.loss.folds import BLOCKS, blocks
 from veracity.estimate.loss.losses import ONE_FOLD, error_of
 from veracity.estimate.loss.recalibration import Recalibration
@@ -26,14 +27,14 @@ from veracity.estimate.means.reported import NOT_MEASURABLE, Profile
 from veracity.estimate.means.scores import mean_and_error, scores
 from veracity.formulas.differences import between_groups, holm, influences, shrunk_means
 from veracity.inputs import Forecasts
+from veracity.inputs.content import Hashes
 from veracity.kernels.hashes import SEED, mix
 from veracity.measures import BRIER, LOG_LOSS
-from veracity.records.reading import Reading, around, unknown
+from veracity.records.reading import Reading, unknown
 from veracity.records.sections import NOT_JUDGED, ClassLevel, Level
 from veracity.records.stability import Difference, Group, GroupCalibration, GroupShift, PValue
 from veracity.records.verdict import Reason
 from veracity.state.clusters import CLUSTER
-from veracity.state.content import Hashes, row_hashes
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 from veracity.types import Array, Floats, Ints
@@ -65,7 +66,8 @@ def group(
     """Return the readings of each level, tests that levels differ in difficulty and calibration, and the worst one.
 
     `measured` are the measured means of all cases, whose C is that of every level. `untested` says why nothing can be
-    tested. The worst level has the largest log loss, shrunk towards the common mean unless the plan says otherwise.
+    tested. The worst level has the largest log loss, shrunk towards the common mean unless the plan says otherwise;
+    of those with an infinite one the largest Brier score.
     """
     plan = next(iter(levels.values())).plan if levels else Plan()
     drawn = shrunk(levels, plan.level) if plan.shrink == "auto" else {}
@@ -74,7 +76,9 @@ def group(
     readings = {name: brief(tally) for name, tally in levels.items()}
     plain = {name: float(one.scores.log_loss) for name, one in readings.items()}
     hardest = _largest({**plain, **{name: float(one) for name, one in drawn.items()}})
-    worst = max(_largest({name: plain[name] for name in hardest})) if readings else None  # where all are shrunk to one
+    hardest = _largest({name: plain[name] for name in hardest})  # where all are shrunk to one
+    hardest = _largest({name: float(readings[name].scores.brier or 0.0) for name in hardest})  # infinite losses
+    worst = max(hardest, default=None)
     largest = sorted(levels, key=lambda name: (-levels[name].cases, name))[:MOST_JUDGED]
     off = tests.names if tests is not None else ()
     for name in dict.fromkeys([*largest, *off, *([] if worst is None else [worst])]):
@@ -173,7 +177,7 @@ def calibration(levels: Mapping[str, Tally], seed: int, untested: Reason | None 
     if int(rows.copies.sum()) < FEWEST_ROWS:
         return _no_calibration(f"{int(rows.copies.sum())} cases: too few to test, at least {FEWEST_ROWS} needed")
     clusters = Tally.dependent(rows)
-    block = blocks(clusters, rows.time, rows.copies, None if clusters is None else row_hashes(rows))
+    block = blocks(clusters, rows.time, rows.copies, None if clusters is None else rows.row_hashes)
     if block is not None and (number := len(np.unique(block))) < BLOCKS:
         return _no_calibration(f"{number} clusters: too few to test, at least {BLOCKS} needed")
     first = _Tested.of(rows, group, block, seed)

@@ -21,7 +21,7 @@ from veracity.estimate.calibration.slope import RIDGE, fit
 from veracity.estimate.calibration.verdict import in_class_order, spread_zeros
 from veracity.formulas.differences import number_of_cosines
 from veracity.inputs import Forecasts
-from veracity.state.content import class_order, row_hashes
+from veracity.inputs.content import class_order
 from veracity.types import Array, Floats, Ints
 
 CURVE = 5  # ranges with equal counts, within which the calibration curve has a level of its own
@@ -46,7 +46,7 @@ def aligned(rows: Forecasts, beside: Array, block: Array | None = None) -> Align
     some = np.flatnonzero((rows.copies > 0) & (rows.mass > 0.0))
     some = some[np.argsort(beside[some], kind="stable")]
     if (beside[some[1:]] == beside[some[:-1]]).any():
-        some = some[np.lexsort([row_hashes(rows)[some], beside[some]])]
+        some = some[np.lexsort([rows.row_hashes[some], beside[some]])]
     order = np.arange(rows.k) if rows.picks_only else class_order(rows)
     p, y = in_class_order(np.asarray(rows.scores[some], dtype=np.float64), rows.observed[some], order)
     count = np.asarray(rows.copies[some], dtype=np.float64)

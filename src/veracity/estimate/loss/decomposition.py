@@ -17,6 +17,7 @@ from veracity.formulas.chain import corp as corp_terms
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
 from veracity.inputs import Forecasts
+from veracity.inputs.content import Hashes
 from veracity.kernels.result import R
 from veracity.records.reading import Reading, undefined
 from veracity.records.sections import (
@@ -29,7 +30,6 @@ from veracity.records.sections import (
     Decomposition,
     PlainTerms,
 )
-from veracity.state.content import Hashes, forecast_hashes
 from veracity.types import Floats
 
 PROFILE_R = tuple(float(r) for r in R if -0.7 < r <= 2.0)
@@ -43,7 +43,7 @@ def cells_of(rows: Forecasts, map: str) -> str:
     """Return the map whose cells serve a decomposition: equal forecasts where they repeat, else bins."""
     if map != AUTO:
         return map
-    return "grouped" if repeated(rows, forecast_hashes(rows)) else "bins"
+    return "grouped" if repeated(rows, rows.forecast_hashes) else "bins"
 
 
 def decomposition(
@@ -82,7 +82,7 @@ def decomposed_profile(
     Post-calibration and refinement are those of the cross-fitted pool; adjustment is fitted in the same rows and has
     what chance adds subtracted. With a `map` all are those of the exact chain.
     """
-    hashes = forecast_hashes(rows)
+    hashes = rows.forecast_hashes
     some = _some(rows, hashes, PROFILE_ENTRIES)
     steps = chain(some, cells_of(rows, map), prior=prior)
     few = None if rows.k > MANY_CLASSES else _some(rows, hashes, ADJUSTED_ENTRIES)
@@ -178,7 +178,7 @@ def corp(rows: Forecasts) -> Corp:
     if rows.k == 2:
         of_two = _corp(rows, rows.matrix, rows.observed == 1)
         return Corp(brier=of_two.brier, log=of_two.log)
-    rows = _some(rows, forecast_hashes(rows), CURVE_ENTRIES)
+    rows = _some(rows, rows.forecast_hashes, CURVE_ENTRIES)
     y, matrix = rows.observed, rows.matrix
     pick = matrix.argmax(axis=1)
     top = _corp(rows, _against_rest(matrix, pick), pick == y)

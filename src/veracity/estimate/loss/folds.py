@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from veracity.inputs import Forecasts
+from veracity.inputs.content import Hashes, cluster_keys, cluster_numbers
 from veracity.kernels.hashes import SEED, mix
 from veracity.state.analysis_rows import count_before
-from veracity.state.content import Hashes, cluster_keys, cluster_numbers, row_hashes
 from veracity.types import Array
 
 FOLDS = 5
@@ -55,7 +55,7 @@ def folds(
     counts = np.asarray(rows.copies, dtype=np.int64)
     if time is not None:
         return _whole(_contiguous(time, counts, FOLDS), counts, blocks(None, time, counts))
-    key = row_hashes(rows) if keys is None else keys
+    key = rows.row_hashes if keys is None else keys
     if clusters is not None:
         number = cluster_numbers(clusters, key, counts)
         hashes = cluster_keys(number, key, counts)

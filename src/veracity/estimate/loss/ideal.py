@@ -13,7 +13,6 @@ from veracity.formulas.rules import rule as rule_of
 from veracity.inputs import Forecasts
 from veracity.records import findings_of_results as of_results
 from veracity.records.findings import Finding
-from veracity.state.content import row_hashes
 from veracity.types import Array
 
 LEVEL_SETS = 15
@@ -82,7 +81,7 @@ def grouping_bound(forecasts: Forecasts, features: Array, *, seed: int = 0) -> d
     The calibrated score is S adjusted to the class frequencies of its level set. (Cf. Perez-Lebel et al. 2023.)
     """
     rng = np.random.default_rng(seed)
-    order = np.lexsort((*features.T, row_hashes(forecasts)))  # by what rows hold: names do not matter
+    order = np.lexsort((*features.T, forecasts.row_hashes))  # by what rows hold: names do not matter
     forecasts, features = forecasts.take(order), features[order]
     each = copies(forecasts)
     rows = each[rng.permutation(len(each))[:MOST_ROWS]]

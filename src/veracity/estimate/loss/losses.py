@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from veracity import calibrators
+from veracity.estimate.intervals import around
 from veracity.estimate.loss.folds import blocks
 from veracity.estimate.loss.ideal import Ideal
 from veracity.estimate.loss.ideal import ideal as ideal_of
@@ -25,9 +26,8 @@ from veracity.formulas.rules import rule as rule_of
 from veracity.inputs import Forecasts
 from veracity.records import findings_of_results as of_results
 from veracity.records.findings import Finding
-from veracity.records.reading import Reading, around, undefined, unknown
+from veracity.records.reading import Reading, undefined, unknown
 from veracity.records.sections import Losses
-from veracity.state.content import forecast_hashes
 from veracity.types import Floats
 
 AUTO = "auto"  # the cross-fitted pool
@@ -172,7 +172,7 @@ def _adjustment_losses(
         reason = unknown(judged.why_not_adjusted or (MANY_FOR_R if too_many else RULES_OUT))
         return {"AL": reason, "PL": reason, "raw": {}}
     al, reach = min(max(raw, 0.0), cl), quantile(level) * error
-    few = fit_rows(forecast_hashes(judged.rows), judged.rows.k, COHERENT_ENTRIES)
+    few = fit_rows(judged.rows.forecast_hashes, judged.rows.k, COHERENT_ENTRIES)
     fitted = chance_of_adjustment(judged.part(few).rows, power_of(rule), len(judged.fitted))
     low, high = _end(min(raw - reach, al)), _end(max(raw, 0.0) + reach + fitted)
     why_not = FEW_MISSES if judged.few_misses and np.isfinite(raw) else ZERO_OUTCOME

@@ -22,9 +22,10 @@ from veracity.formulas.differences import normal_cluster_error
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
 from veracity.inputs import Forecasts
+from veracity.inputs.content import Hashes
+from veracity.progress import tracked
 from veracity.records import findings_of_results as of_results
 from veracity.records.findings import Finding
-from veracity.state.content import Hashes, class_keys, forecast_hashes, row_hashes
 from veracity.types import Array
 
 Rule = str | float | ScoringRule
@@ -159,7 +160,7 @@ class Recalibration:
         if self.rows.ideal is None:
             return None
         soft = recalibration(soft_rows(self.rows), exclude=self.exclude)
-        if soft is None or not repeated(self.rows, forecast_hashes(self.rows)):
+        if soft is None or not repeated(self.rows, self.rows.forecast_hashes):
             return soft
         maps = tuple(calibrators.fit(name, soft.rows) for name in ("identity", "grouped"))
         entry = np.arange(len(soft.folds.row))
@@ -200,7 +201,7 @@ class Recalibration:
         options: dict[str, Any] = {**parameters}
         if self.why_not_adjusted or (name == "coherent" and self.rows.k > MANY_CLASSES):
             return {}
-        few = None if name != "coherent" else fit_rows(forecast_hashes(self.rows), self.rows.k, COHERENT_ENTRIES)
+        few = None if name != "coherent" else fit_rows(self.rows.forecast_hashes, self.rows.k, COHERENT_ENTRIES)
         adjustments: dict[int, calibrators.Fitted] = {}
         for fold in self.fitted:
             if name in self.members:
@@ -299,9 +300,8 @@ def recalibration(
     time      (n,) when each case took place: the folds are contiguous
     exclude   names of maps to leave out, such as "multiplicative" where only the pick is known
     """
-    classes = class_keys(rows)
-    hashes = forecast_hashes(rows, classes)
-    split = folds(rows, row_hashes(rows, hashes, classes), clusters, time)
+    hashes = rows.forecast_hashes
+    split = folds(rows, rows.row_hashes, clusters, time)
     if len(split.used) < 2:
         return None
     few = fit_rows(hashes, rows.k)
@@ -310,7 +310,7 @@ def recalibration(
     fitted: dict[int, tuple[calibrators.Fitted, ...]] = {}
     realised = np.empty((len(split.row), len(members)))
     matrix, outcomes = rows.matrix, rows.observed
-    for fold in split.used:
+    for fold in tracked("recalibrating", split.used, len(split.used)):
         every = _without(rows, split, fold)
         some = every if few is None else _without(rows, split, fold, few)
         fitted[fold] = tuple(fit_member(name, every if name in CHEAP else some) for name in members)
@@ -383,7 +383,7 @@ def soft_rows(rows: Forecasts) -> Forecasts:
 
     Cases with the same forecast, ideal and weight are one, with a count.
     """
-    hashes = forecast_hashes(rows)
+    hashes = rows.forecast_hashes
     chosen = fit_rows(hashes, rows.k * rows.k, SOFT_ENTRIES)
     index = np.arange(len(rows)) if chosen is None else np.flatnonzero(chosen)
     ideal = np.asarray(rows.ideal_matrix)[index]

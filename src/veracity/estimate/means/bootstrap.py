@@ -11,12 +11,13 @@ from veracity.estimate.means.entries import AT
 from veracity.estimate.means.expected import from_sums
 from veracity.estimate.means.scores import is_defined
 from veracity.inputs import Forecasts
+from veracity.inputs.content import Hashes
 from veracity.kernels.hashes import SEED, mix
 from veracity.kernels.result import R
 from veracity.measures import MEASURES, Measure
+from veracity.progress import tracked
 from veracity.records.reading import Reading
 from veracity.records.sections import Means, Scores
-from veracity.state.content import Hashes, row_hashes
 from veracity.state.tally import Tally
 from veracity.types import Floats
 
@@ -58,7 +59,8 @@ class Bootstrap:
         at_once = max(1, BLOCK // rows)
         parts = []
         with np.errstate(invalid="ignore", over="ignore"):
-            for start in range(0, self.draws, at_once):
+            starts = range(0, self.draws, at_once)
+            for start in tracked("resampling", starts, len(starts)):
                 drawn = rng.multinomial(self.tally.sums.rows, share, size=min(at_once, self.draws - start))
                 # 0 × inf is NaN in a product: columns with infinities are summed over the rows drawn.
                 finite = np.isfinite(columns).all(axis=0)
@@ -114,5 +116,5 @@ def _keys(f: Forecasts) -> Hashes:
     with np.errstate(divide="ignore"):
         logs = np.log(f.realised) if f.log_realised is None else np.asarray(f.log_realised, dtype=np.float64)
     weights = np.ones(len(f)) if f.weights is None else np.asarray(f.weights, dtype=np.float64)
-    key = mix(weights.view(np.uint64)) if f.probabilities is None else row_hashes(f)
+    key = mix(weights.view(np.uint64)) if f.probabilities is None else f.row_hashes
     return mix(mix(key * SEED ^ (np.round(logs, DIGITS) + 0.0).view(np.uint64)))

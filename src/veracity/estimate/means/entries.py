@@ -13,6 +13,7 @@ from veracity.estimate.means.row_sums import true_cells
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.kernels.result import R
+from veracity.state.sums import Sums
 from veracity.state.tally import Tally
 from veracity.types import Floats
 
@@ -85,7 +86,7 @@ class ProfileValues:
         s = self.tally.sums
         if self.tally.plan.limits != (0.0, 1.0):
             return self.entries.profile()
-        values: Floats = (s.log_powers - math.log(s.weight)) / DIVISOR
+        values: Floats = (log_powers(s) - math.log(s.weight)) / DIVISOR
         values[ZERO] = -s.score[0, 0] / s.weight
         if s.zeros:
             values[: ZERO + 1] = -np.inf
@@ -94,6 +95,13 @@ class ProfileValues:
     @cached_property
     def values(self) -> Floats:
         return np.exp(self.log_values)
+
+
+def log_powers(sums: Sums) -> Floats:
+    """Return ln Σ w p^r over rows above zero."""
+    with np.errstate(divide="ignore"):
+        powers: Floats = np.logaddexp(np.log(sums.powers), sums.log_tiny)
+    return powers
 
 
 @lru_cache(maxsize=16)

@@ -18,7 +18,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr
 
-from veracity.estimate.means.entries import AT, Entries
+from veracity.estimate.intervals import around
+from veracity.estimate.means.entries import AT, Entries, log_powers
 from veracity.estimate.means.reported import NOT_MEASURABLE, three
 from veracity.estimate.means.row_sums import log_power_mean
 from veracity.estimate.means.scores import zeros_reason
@@ -28,7 +29,7 @@ from veracity.inputs import Forecasts
 from veracity.kernels import Histogram
 from veracity.kernels.grid import COARSE, Grid
 from veracity.kernels.result import R
-from veracity.records.reading import Reading, around, unknown
+from veracity.records.reading import Reading, unknown
 from veracity.records.sections import ExpectedScore, Means
 from veracity.state.tally import Tally
 from veracity.types import Floats
@@ -241,7 +242,7 @@ def realised_means(tally: Tally, r: Floats) -> Floats:
     """Return the generalized means of the probability of the outcome: exact along the profile, elsewhere from cells."""
     sums = tally.sums
     at = np.abs(R[:, None] - r).argmin(axis=0)
-    means: Floats = np.exp((sums.log_powers[at] - np.log(sums.weight)) / np.where(r == 0.0, 1.0, r))
+    means: Floats = np.exp((log_powers(sums)[at] - np.log(sums.weight)) / np.where(r == 0.0, 1.0, r))
     between = np.abs(R[at] - r) >= 1e-12
     if between.any():
         entries = Entries.of(tally.pooled, tally.grid)

@@ -16,20 +16,21 @@ from functools import cached_property
 import numpy as np
 
 from veracity.estimate.comparison.components import Judged
+from veracity.estimate.intervals import around, around_log
 from veracity.estimate.loss.losses import IN_SAMPLE, SAME_ROWS, Refined, error_of, refined
 from veracity.estimate.loss.recalibration import Recalibration
 from veracity.estimate.means.entries import AT, MEANS
 from veracity.estimate.means.expected import LEAST_R, realised_means, scores_from_means
 from veracity.estimate.means.intervals import ENOUGH
 from veracity.estimate.means.reported import NOT_MEASURABLE, Profile, three
-from veracity.estimate.means.scores import EXACT, FEW_MISSES
+from veracity.estimate.means.scores import EXACT, FEW_MISSES, misses
 from veracity.formulas.chain import Chain
 from veracity.formulas.differences import influences
 from veracity.formulas.intervals import quantile
 from veracity.formulas.means import mean_of_score
 from veracity.formulas.rules import rule as rule_of
 from veracity.kernels.result import R
-from veracity.records.reading import Reading, around, around_log, undefined, unknown
+from veracity.records.reading import Reading, undefined, unknown
 from veracity.records.sections import Means
 from veracity.state.tally import Tally
 from veracity.types import Floats
@@ -208,7 +209,7 @@ def spread_ratio(tally: Tally, profile: Profile, measured: Means) -> Reading:
 
 def _events(tally: Tally) -> float:
     """Return the number of cases of the rarer of two classes; of more, the outcomes that were surprises."""
-    return _rarest(tally) if tally.k == 2 else float(tally.misses)
+    return _rarest(tally) if tally.k == 2 else float(misses(tally))
 
 
 def _rarest(tally: Tally) -> float:

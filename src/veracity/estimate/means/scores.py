@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.estimate.intervals import around, exponential
 from veracity.formulas.intervals import wilson
 from veracity.inputs import Forecasts
 from veracity.measures import MEASURES, Measure
-from veracity.records.reading import WILSON, Reading, around, exponential, undefined
+from veracity.records.reading import WILSON, Reading, undefined
 from veracity.records.sections import Baseline, Scores, Skill
 from veracity.state.sums import Sums, squared_deviations
 from veracity.state.tally import Tally
@@ -83,9 +84,15 @@ def _log_loss(tally: Tally) -> Reading:
     return _loss(max(loss, 0.0), max(error, expected_error(tally, 0)), tally, np.inf)
 
 
+def misses(tally: Tally) -> int:
+    """Return the number of cases whose outcome had a probability of at most one half."""
+    h = tally.pooled
+    return int(h.true[h.cells < tally.grid.edges.searchsorted(0.5, side="right")].sum())
+
+
 def few_misses(tally: Tally) -> bool:
     """Return whether too few outcomes had a probability of at most one half to show how much means of them vary."""
-    return tally.measurable and tally.misses < FEWEST
+    return tally.measurable and misses(tally) < FEWEST
 
 
 def expected_error(tally: Tally, score: int) -> float:

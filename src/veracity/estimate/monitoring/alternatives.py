@@ -22,7 +22,7 @@ LEVELS, SLOPES = (-1.0, -0.5, -0.25, 0.25, 0.5, 1.0), (0.4, 0.6, 0.8, 1.25, 1.67
 BOTH = tuple(product((-0.4, 0.4), (0.7, 1.4)))
 # Two classes: log-odds m + a + b(x − m), as pairs (a, b).
 TWO = np.array([*((a, 1.0) for a in LEVELS), *((0.0, b) for b in SLOPES), *BOTH])
-POWERS, CLASS_LEVELS = (0.5, 0.7, 0.85, 1.18, 1.43, 2.0), (-1.0, -0.5, 0.5, 1.0)
+POWERS, CLASS_LEVELS = (0.5, 0.7, 0.85, 1.18, 1.43, 2.0), (-1.0, -0.5, -0.25, 0.25, 0.5, 1.0)
 MOST_CLASSES = 20  # that have a level of their own
 
 
@@ -63,14 +63,19 @@ class TwoClasses:
         return np.asarray(expit(a + b * x0))
 
     def ratios(self, x0: Floats) -> tuple[Floats, Floats]:
-        """(n, nulls, alternatives) ln q(0)/c(0), and how much larger ln q(1)/c(1) is."""
+        """(n, nulls, 1 + alternatives) ln q(0)/c(0), and how much larger ln q(1)/c(1) is.
+
+        The first is that of the null map itself against the estimate.
+        """
         x = self.nulls[:, 0] + self.nulls[:, 1] * x0[:, None]
         eta = (self.centre + TWO[:, [0]] + TWO[:, [1]] * (x[:, None, :] - self.centre)).transpose(0, 2, 1)
-        return softplus(x)[:, :, None] - softplus(eta), eta - x[:, :, None]
+        none, estimate = softplus(x), x[:, [0]]
+        own = (softplus(estimate) - none)[:, :, None], (x - estimate)[:, :, None]
+        return np.dstack([own[0], none[:, :, None] - softplus(eta)]), np.dstack([own[1], eta - x[:, :, None]])
 
     def log_ratios(self, x0: Floats, y: Ints, count: Ints) -> Floats:
-        """(nulls, alternatives) sum over cases of ln q(y)/c(y)."""
-        total = np.zeros((len(self.nulls), len(TWO)))
+        """(nulls, 1 + alternatives) sum over cases of ln q(y)/c(y), the first that of the null map itself."""
+        total = np.zeros((len(self.nulls), 1 + len(TWO)))
         step = max(1, ENTRIES // total.size)
         for i in range(0, len(x0), step):
             at = slice(i, i + step)
@@ -126,28 +131,33 @@ class MoreClasses:
         return np.exp(self.log_null(logs))
 
     def log_ratios(self, logs: Floats, y: Ints, count: Ints) -> Floats:
-        """(nulls, alternatives) sum over cases of ln q(y)/c(y)."""
-        total = np.zeros((len(self.nulls), len(self.weights)))
+        """(nulls, 1 + alternatives) sum over cases of ln q(y)/c(y), the first that of the null map itself."""
+        total = np.zeros((len(self.nulls), 1 + len(self.weights)))
         step = max(1, ENTRIES // (logs.shape[1] * len(POWERS)))
         for i in range(0, len(y), step):
             at = slice(i, i + step)
+            rows, c = np.arange(len(y[at])), np.asarray(count[at], dtype=np.float64)
+            estimate = c @ self.log_null(logs[at])[rows, y[at]]
             for j in range(len(self.nulls)):
-                total[j] += self._sums(self.log_null(logs[at], j), y[at], np.asarray(count[at], dtype=np.float64))
+                log_c = self.log_null(logs[at], j)
+                total[j, 0] += c @ log_c[rows, y[at]] - estimate
+                total[j, 1:] += self._sums(log_c, y[at], c)
         return total
 
     def by_outcome(self, logs: Floats) -> Floats:
-        """(n, k, nulls, alternatives) ln q(y)/c(y) of each row, whichever class comes."""
+        """(n, k, nulls, 1 + alternatives) ln q(y)/c(y) of each row, whichever class comes."""
         from scipy.special import logsumexp
 
         n, k = logs.shape
         powers, levels = np.array(POWERS), np.array(CLASS_LEVELS)
         came = (np.arange(k)[:, None] == self.frequent)[:, :, None] * levels
-        ratios = np.empty((n, k, len(self.nulls), len(self.weights)))
+        ratios, estimate = np.empty((n, k, len(self.nulls), 1 + len(self.weights))), self.log_null(logs)
         for j in range(len(self.nulls)):
             log_c = self.log_null(logs, j)
             slopes = (powers - 1.0) * log_c[:, :, None] - logsumexp(powers * log_c[:, :, None], axis=1)[:, None]
             chosen = np.log1p(np.exp(log_c[:, self.frequent, None]) * np.expm1(levels))
-            ratios[:, :, j] = np.concatenate([slopes, (came - chosen[:, None]).reshape(n, k, -1)], axis=2)
+            levels_of = (came - chosen[:, None]).reshape(n, k, -1)
+            ratios[:, :, j] = np.concatenate([(log_c - estimate)[:, :, None], slopes, levels_of], axis=2)
         return ratios
 
     def _sums(self, log_c: Floats, y: Ints, count: Floats) -> Floats:

@@ -8,7 +8,8 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
-from veracity.estimate.monitoring.detector import THRESHOLDS, exponential
+from veracity.estimate.intervals import exponential
+from veracity.estimate.monitoring.detector import THRESHOLDS
 from veracity.estimate.monitoring.reference import Reference
 from veracity.estimate.monitoring.watch import MONDAY, State, Update
 from veracity.formulas.intervals import quantile

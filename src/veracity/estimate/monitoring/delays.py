@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 
-from veracity.estimate.monitoring.alternatives import MoreClasses, TwoClasses
-from veracity.estimate.monitoring.detector import THRESHOLDS, evidence
+from veracity.estimate.monitoring.alternatives import TwoClasses
+from veracity.estimate.monitoring.detector import THRESHOLDS, Detector
 from veracity.estimate.monitoring.reference import Alternatives, Days, Reference
-from veracity.formulas.evalues import shiryaev_roberts
 from veracity.records.monitoring import DAY, Delay
 from veracity.types import Array, Floats
 
@@ -23,7 +22,7 @@ def expected_delays(reference: Reference, days: Days, updates: str = DAY) -> tup
     """Return the median number of updates until each change is found, in updates with the reference's usual cases.
 
     Forecasts are drawn from `days`, those of the reference, outcomes from its recalibration with the change; days
-    differ by as much as the monitor allows for.
+    differ by as much as the reference says, each draw by one of its likely variances.
     """
     rows = _some_rows(days)
     table = _ratios_by_outcome(reference.alternatives, rows)
@@ -53,17 +52,20 @@ def _until(
     share: float = 0.5,
 ) -> float | None:
     alternatives = reference.alternatives
-    shape = len(alternatives.nulls), len(alternatives.weights)
+    shape = len(alternatives.nulls), 1 + len(alternatives.weights)
     rng = np.random.default_rng([SEED, seed])
     shares = _shares(alternatives, rows, what, size)
-    log_r = np.full((DRAWS, *shape), -np.inf)
+    detector = Detector.new(alternatives, reference.weights, updates, (DRAWS,))
+    between = rng.choice(reference.variances, p=reference.weights, size=DRAWS)
+    expected = alternatives.expected(rows)
     delay = np.full(DRAWS, np.inf)
     place = min(int(DRAWS * share), DRAWS - 1)
     for update in range(MOST_UPDATES):
-        counts, phi = _drawn(rng, reference, shares, reference.usual)
-        ratios = (counts.reshape(DRAWS, -1) @ table).reshape(DRAWS, *shape) / phi[:, None, None]
-        log_r = shiryaev_roberts(log_r, ratios)
-        delay[np.isinf(delay) & (evidence(log_r, alternatives) >= math.log(THRESHOLDS[updates]))] = update + 1
+        counts = _drawn(rng, between, shares, reference.usual)
+        ratios = (counts.reshape(DRAWS, -1) @ table).reshape(DRAWS, *shape)
+        detector = detector.after(ratios, *reference.of_day(*residuals_of_counts(counts, expected)), update)
+        found = detector.evidence(alternatives) >= math.log(THRESHOLDS[updates])
+        delay[np.isinf(delay) & found] = update + 1
         if np.isfinite(delay).sum() > place:
             break
     wait = float(np.sort(delay)[place])
@@ -102,18 +104,19 @@ def _shares(alternatives: Alternatives, rows: Floats, what: str, size: float) ->
     return np.asarray(log_softmax(logs, axis=1))
 
 
-def _drawn(rng: np.random.Generator, reference: Reference, log_shares: Floats, cases: int) -> tuple[Floats, Floats]:
-    """(draws, rows, k) numbers of forecasts by outcome in one update, and (draws,) its φ."""
+def residuals_of_counts(counts: Floats, expected: Floats) -> tuple[Floats, Floats]:
+    """(…, classes) observed less expected numbers, and their variance, of counts (…, rows, k); one column of two."""
+    c = expected[:, None] if expected.ndim == 1 else expected
+    n, observed = counts.sum(axis=-1), counts.sum(axis=-2)[..., -c.shape[1] :]
+    return observed - n @ c, n @ (c * (1.0 - c))
+
+
+def _drawn(rng: np.random.Generator, between: Floats, log_shares: Floats, cases: int) -> Floats:
+    """(draws, rows, k) numbers of forecasts by outcome in one update of days that differ."""
     rows, k = log_shares.shape
     effect = np.zeros((DRAWS, 1, k))
-    effect[:, 0, 1:] = math.sqrt(reference.variance or 0.0) * rng.standard_normal((DRAWS, k - 1))
+    effect[:, 0, 1:] = np.sqrt(between)[:, None] * rng.standard_normal((DRAWS, k - 1))
     shares = np.exp(log_shares + effect)
     shares /= shares.sum(axis=2, keepdims=True)
     n = rng.multinomial(cases, np.full(rows, 1.0 / rows), size=DRAWS)
-    counts = rng.multinomial(n, shares).astype(np.float64)
-    if isinstance(reference.alternatives, MoreClasses):
-        spread = np.exp(log_shares) * -np.expm1(log_shares)
-        variance = (n @ spread).max(axis=1)
-    else:
-        variance = n @ (np.exp(log_shares[:, 1]) * np.exp(log_shares[:, 0]))
-    return counts, 1.0 + (reference.variance or 0.0) * variance
+    return rng.multinomial(n, shares).astype(np.float64)

@@ -12,6 +12,7 @@ from veracity.estimate.calibration.verdict import judge
 from veracity.estimate.monitoring.alternatives import TwoClasses
 from veracity.estimate.monitoring.delays import LEVEL, SLOPE, updates_until
 from veracity.estimate.monitoring.reference import Days, Reference, centre_of
+from veracity.progress import tracked
 from veracity.records.monitoring import Needed
 from veracity.types import Floats
 
@@ -87,7 +88,7 @@ def _for_verdict(x: Floats, moved: Floats, power: float) -> int | None:
     normal = NormalDist()
     aim = normal.inv_cdf(power) + normal.inv_cdf(1.0 - ALPHA / 2.0)
     n = max(30, math.ceil(1.5 * aim**2 / max(gap, 1e-300))) if gap > aim**2 / MOST else MOST
-    for round_ in range(ROUNDS):
+    for round_ in tracked("simulating", range(ROUNDS), ROUNDS):
         if n >= MOST:
             return None
         rng = np.random.default_rng([SEED, round_])
@@ -126,6 +127,6 @@ def _for_monitor(x: Floats, what: str, size: float, power: float, per_update: in
     days = Days(np.zeros(1, np.int64), np.zeros(1, np.int64), x, _share(x), np.zeros(len(x), np.int64), count)
     null = np.array([[0.0, 1.0]])
     alternatives = TwoClasses(null, np.array([centre_of(null[0], x, count.astype(np.float64))]))
-    reference = Reference(alternatives, len(x), 1, per_update, 0.0, None)
+    reference = Reference(alternatives, len(x), 1, per_update, 0.0, np.zeros(1))
     updates = updates_until(replace(reference, usual=per_update), days, what, size, share=power)
     return None if updates is None else int(updates)

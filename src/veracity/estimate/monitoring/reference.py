@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from veracity.estimate.monitoring.alternatives import MOST_CLASSES, MoreClasses, TwoClasses, log_odds, logs_of
-from veracity.formulas.evalues import ellipse, extremes, variance_between
+from veracity.formulas.evalues import ellipse, extremes, log_likelihood_of_days, variance_between
 from veracity.inputs import Forecasts
 from veracity.records.monitoring import Delay
 from veracity.types import Array, Floats, Ints
@@ -18,10 +19,12 @@ STEPS = 50
 USUAL = 100
 FEWEST_DAYS = 30  # of a reference whose days are compared
 POINTS = 12  # null maps around the estimate
-FEW, NEAR, FAR = 1000, 2.0, 4.0  # squared distance of the null maps; below 1,000 cases the larger one
-# Standard errors that are added to the variance between days: a reference of few cases a day cannot exclude it, and
-# without them a monitor with more cases a day raises 8 % false alarms a year or more (bench/monitor.py).
-CAUTION, FEW_CAUTION = 1.0, 1.5  # the larger below 1,000 cases: 9 % false alarms a year at .3 log-odds otherwise
+# Squared distance of the null maps; below 1,000 cases the larger one. The largest of k squared errors grows by 2 ln k.
+FEW, NEAR, FAR = 1000, 2.0, 4.0
+# Variances between days, in standard errors from the estimate, a little cautious; LIKELY before the first update.
+OFF = np.array([-1.2, -0.4, 0.4, 1.2, 2.0])
+LIKELY = np.exp(-((OFF - 0.4) ** 2) / 2.0)
+LIKELY /= LIKELY.sum()
 Alternatives = TwoClasses | MoreClasses
 
 
@@ -49,7 +52,7 @@ class Days:
         columns = [p] if two else list(p.T)
         order = np.lexsort([y, *columns, keys])
         keys, p, y, count = keys[order], p[order], y[order], np.asarray(f.copies[order], dtype=np.int64)
-        same = (keys[1:] == keys[:-1]) & (y[1:] == y[:-1]) & (p[1:] == p[:-1]).reshape(len(y) - 1, -1).all(axis=1)
+        same = (keys[1:] == keys[:-1]) & (y[1:] == y[:-1]) & (p[1:] == p[:-1]).all(axis=tuple(range(1, p.ndim)))
         new = np.flatnonzero(np.concatenate([[True], ~same]))
         keys, p, y, count = keys[new], p[new], y[new], np.add.reduceat(count, new)
         first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
@@ -74,10 +77,10 @@ class Days:
 class Reference:
     """Null maps with their alternatives, and the variance between days.
 
-    variance  of the log-odds of a day, estimate and caution; None where the days are too few, or not known
-    days      as many as were told apart
-    usual     cases of a usual update; 100 where it is not known
-    spread    the variance of its number of events
+    variances  that the log-odds of days may have, as likely as LIKELY; only 0 where days are too few, or not known
+    days       as many as were told apart
+    usual      cases of a usual update; 100 where it is not known
+    spread     the variance of its number of events
     """
 
     alternatives: Alternatives
@@ -85,13 +88,27 @@ class Reference:
     days: int
     usual: int
     spread: float
-    variance: float | None
+    variances: Floats
     delays: tuple[Delay, ...] = ()
     digest: str = ""
 
-    def inflation(self, expected: Floats, count: Ints) -> float:
-        """Return φ of an update: 1 + variance between days × the variance of its number of events."""
-        return 1.0 + (self.variance or 0.0) * event_variance(expected, count)
+    @property
+    def weights(self) -> Floats:
+        """Of the variances."""
+        return LIKELY if len(self.variances) > 1 else np.ones(1)
+
+    @property
+    def variance(self) -> float | None:
+        """The mean of the variances; None where they are not known."""
+        return float(LIKELY @ self.variances) if len(self.variances) > 1 else None
+
+    def of_day(self, residual: Floats, variance: Floats) -> tuple[Floats, Floats]:
+        """(…, variances) φ = 1 + τ²V of updates, V of the class that varies most, and ln of how likely each makes them.
+
+        residual, variance  (…, classes) observed less expected numbers, and V; one column of two classes
+        """
+        phi = 1.0 + self.variances * variance.max(axis=-1)[..., None]
+        return phi, log_likelihood_of_days(residual, variance, self.variances)
 
 
 def event_variance(expected: Floats, count: Ints) -> float:
@@ -111,21 +128,22 @@ def fitted(days: Days, apart: Days | None = None) -> Reference:
     plain = TwoClasses(theta[None], np.zeros(1)) if days.k == 2 else MoreClasses(theta[None], np.arange(days.k))
     expected, told = plain.expected(days.x), days if apart is None else apart
     variance, error, inflation = _between_days(told, plain.expected(told.x))
-    radius2 = NEAR if cases >= FEW else FAR
+    radius2 = (NEAR if cases >= FEW else FAR) + 2.0 * math.log(days.k / 2.0)
     usual = max(1, round(cases / len(days))) if len(days) > 1 else USUAL
     known = len(told) >= FEWEST_DAYS
-    caution = CAUTION if cases >= FEW else FEW_CAUTION
-    cautious = max(0.0, variance + caution * error) if known else None
+    variances = np.maximum(0.0, variance + error * OFF) if known else np.zeros(1)
     covariance = covariance * (inflation if known else 1.0)
     alternatives: Alternatives
     if days.k == 2:
         nulls = np.vstack([theta, ellipse(theta, covariance, radius2, POINTS)])
+        if cases < FEW:  # the larger ellipse leaves room for a truth that no map explains
+            nulls = np.vstack([nulls, ellipse(theta, covariance, radius2 / 4.0, POINTS // 2)])
         alternatives = TwoClasses(nulls, np.array([centre_of(null, days.x, count) for null in nulls]))
     else:
         frequent = most_frequent(count @ expected)
         alternatives = MoreClasses(_around(theta, covariance, frequent, radius2), frequent)
     spread = event_variance(expected, days.count) * usual / cases
-    return Reference(alternatives, cases, len(days), usual, spread, cautious)
+    return Reference(alternatives, cases, len(days), usual, spread, variances)
 
 
 def centre_of(null: Floats, x0: Floats, count: Floats) -> float:
@@ -201,15 +219,20 @@ def _around(theta: Floats, covariance: Floats, frequent: Ints, radius2: float) -
     return np.vstack([theta, *(points[2 * i : 2 * i + 2] for i in used)])
 
 
+def residuals(days: Days, expected: Floats) -> tuple[Floats, Floats]:
+    """(days, classes) observed less expected numbers, and their variance; one column of two classes."""
+    u, v = -expected, expected * (1.0 - expected)
+    if expected.ndim == 1:
+        u, v = (u + days.y)[:, None], v[:, None]
+    else:
+        u[np.arange(len(days.y)), days.y] += 1.0
+    count = days.count[:, None]
+    return np.add.reduceat(count * u, days.first, axis=0), np.add.reduceat(count * v, days.first, axis=0)
+
+
 def _between_days(days: Days, expected: Floats) -> tuple[float, float, float]:
     """Return the variance of the log-odds between days, its standard error, and the overdispersion of all days."""
-    if expected.ndim == 1:
-        u, v = (days.y == 1) - expected, expected * (1.0 - expected)
-    else:
-        u, v = -expected, expected * (1.0 - expected)
-        u[np.arange(len(days.y)), days.y] += 1.0
-    count = days.count if u.ndim == 1 else days.count[:, None]
-    u, v = (np.add.reduceat(count * values, days.first, axis=0) for values in (u, v))
+    u, v = residuals(days, expected)
     variance, error = variance_between(u, v)
     share = float((v**2).sum()) / max(float(v.sum()), 1e-300)
     return variance, error, 1.0 + max(variance, 0.0) * share

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from veracity.estimate.intervals import around
 from veracity.estimate.monitoring.alternatives import log_odds, logs_of
 from veracity.estimate.monitoring.reference import Days, fit_more, fit_two
 from veracity.formulas.rules import rule
 from veracity.records import findings_of_results as of_results
 from veracity.records.findings import Finding
 from veracity.records.monitoring import EstimateRecord, Shift
-from veracity.records.reading import around, undefined
+from veracity.records.reading import undefined
 from veracity.types import Array, Floats
 
 DRAWS, MOST_ROWS, SEED = 200, 4000, 40

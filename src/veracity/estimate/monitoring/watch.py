@@ -10,13 +10,20 @@ import numpy as np
 
 from veracity.estimate.monitoring.alternatives import MoreClasses, TwoClasses
 from veracity.estimate.monitoring.detector import Detector, with_centre
-from veracity.estimate.monitoring.reference import Alternatives, Days, Reference, event_variance, most_frequent
+from veracity.estimate.monitoring.reference import (
+    Alternatives,
+    Days,
+    Reference,
+    event_variance,
+    most_frequent,
+    residuals,
+)
 from veracity.inputs.names import first_line
 from veracity.records.monitoring import WEEK, Delay
 from veracity.state.plain_bytes import Damaged, dumps_checked, loads_checked
 from veracity.types import Array, Floats, Ints
 
-KIND = b"veracity monitor 1\n"
+KIND = b"veracity monitor 2\n"
 MONDAY = 3  # 1 January 1970, day 0, was a Thursday
 
 
@@ -75,11 +82,16 @@ class State:
         state = state._centred(day, count)
         alternatives, detector = state.alternatives, state.detector
         assert alternatives is not None
-        detector = Detector.new(alternatives) if detector is None else detector
+        reference = self.reference
+        if detector is None:
+            weights = np.ones(1) if reference is None else reference.weights
+            detector = Detector.new(alternatives, weights, self.updates)
         expected = alternatives.expected(day.x)
-        phi = 1.0 if self.reference is None else self.reference.inflation(expected, day.count)
-        ratios = alternatives.log_ratios(day.x, day.y, day.count) / phi
-        detector = detector.after(ratios, len(self.history))
+        phi, likelihood = np.ones(1), np.zeros(1)
+        if reference is not None:
+            phi, likelihood = (x[0] for x in reference.of_day(*residuals(day, expected)))
+        ratios = alternatives.log_ratios(day.x, day.y, day.count)
+        detector = detector.after(ratios, phi, likelihood, len(self.history))
         sums = _sums_of_two(day, count, expected, alternatives) if day.k == 2 else _sums_of_more(day, count, expected)
         frequent: Array = np.arange(2) if isinstance(alternatives, TwoClasses) else alternatives.frequent
         by_class = np.zeros((2, 0))
@@ -88,9 +100,9 @@ class State:
         update = Update(
             key=int(day.keys[0]),
             n=int(day.count.sum()),
-            phi=phi,
-            e_value=detector.e_value(alternatives),
-            evidence=detector.evidence(alternatives),
+            phi=float(phi @ (np.ones(1) if reference is None else reference.weights)),
+            e_value=float(detector.e_value(alternatives)),
+            evidence=float(detector.evidence(alternatives)),
             by_class=by_class,
             **sums,
         )

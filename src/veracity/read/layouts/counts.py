@@ -98,7 +98,7 @@ def _cells(columns: Columns, n: str) -> Layout | None:
         table = columns.table
         raise columns.error(
             f"forecast categories by outcomes with their number `{n}`: a table, not single forecasts.",
-            f"veracity table {table.name}" if table.style == "file" else "PredictionTable(counts)",
+            f"veracity table {table.in_commands}" if table.style == "file" else "PredictionTable(counts)",
         )
     return None
 

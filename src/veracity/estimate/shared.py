@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from veracity import estimate
 from veracity.estimate.calibration.repeated_rows import Repetition, finding
+from veracity.estimate.calibration.verdict_of_tally import rowless
 from veracity.estimate.comparison.dependent import Widening
 from veracity.estimate.loss.ideal import Ideal
 from veracity.estimate.loss.losses import ONE_FOLD, NoProbabilities, chain
@@ -19,23 +20,30 @@ from veracity.estimate.means.measured import FEWEST, TOO_FEW, Measured, unmeasur
 from veracity.estimate.means.published import Published
 from veracity.estimate.means.reported import Profile
 from veracity.estimate.means.scores import FEW_MISSES, few_misses
+from veracity.estimate.rule_names import RULES, rule_key, rule_of
 from veracity.formulas.chain import Chain
-from veracity.kernels.blas import section
+from veracity.kernels.blas import one_blas_thread, section
 from veracity.kernels.result import MANY
-from veracity.records.papers import CurveMeans, CurveReadings, MeansAt, Papers
+from veracity.records.papers import CurveMeans, CurveReadings
 from veracity.records.reading import Reading, undefined, unknown
-from veracity.records.sections import Bin, Decomposition, ExpectedScore, Level, Means, RiskProfile
+from veracity.records.sections import (
+    Decomposition,
+    ExpectedScore,
+    Level,
+    Means,
+    RiskProfile,
+    Section,
+    document_fields,
+)
 from veracity.records.stability import Group
 from veracity.records.verdict import Reason, Verdict
-from veracity.results.document import RULES, Shown, rule_key, rule_of, without_intervals
-from veracity.state.plan import finite_power
 from veracity.state.tally import Tally
 from veracity.words.verdict import why_not
 
+Shown = TypeVar("Shown")
+NO_CASES = "the number of cases is unknown: no intervals"
 TERMS = ("uncertainty", "resolution", "reliability", "within")
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # of analysis rows that recalibrations are fitted on and judged by
-
-NOT_EXPECTED = "means are expected for r > −1"
 
 # scores and losses see to it themselves
 DECIDED_BY_MISSES = (Reading, Means, ExpectedScore, RiskProfile, Decomposition)
@@ -81,7 +89,7 @@ class Shared:
     @section
     def unmapped(self) -> str:
         """Why no map can be fitted; empty where one can."""
-        return self.unjudged or (why_not(Reason.WITHOUT_ROWS) if self.tally.rowless else "")
+        return self.unjudged or (why_not(Reason.WITHOUT_ROWS) if rowless(self.tally) else "")
 
     @property
     def unfitted(self) -> str:
@@ -187,60 +195,10 @@ class Shared:
         return estimate.Sources(self.tally, "width" if plan.preset == "N17" else "bins", published=True)
 
     @section
-    def papers(self) -> Papers:
-        """What the procedures of the papers and the curve of the plan say."""
-        plan, sources = self.tally.plan, self.sources
-        published = {name: self.as_published if plan.preset == name else None for name in ("N17", "CQ")}
-        curve = None if sources is None or plan.curve is None else sources.record(self.profile)
-        classes = sources.classes() if sources is not None and sources.per_class else {}
-        return Papers(published["N17"], published["CQ"], curve, classes, self)
-
-    @section
-    def bins(self) -> tuple[Bin, ...]:
-        """The bins of the published procedure, with source means where a curve or given probabilities tell them."""
-        if self.published is None:
-            return ()
-        bins = self.published.bins()
-        if self.tally.plan.curve is not None and self.sources is not None:
-            bins = self.sources.in_bins(bins, self.published.curve.start)
-        return estimate.with_source(bins, self.tally)
-
-    @section
-    def means_at(self) -> dict[str, MeansAt]:
-        """The generalized means at the r of the plan."""
-        means = {}
-        for r in self.tally.plan.r:
-            expected = self.expected_at(r) if r > -1.0 else unknown(NOT_EXPECTED)
-            means[repr(r)] = MeansAt(r, self.reported_at(r), expected, self.measured_at(r))
-        return means
-
-    def reported_at(self, r: float) -> Reading:
-        """Return the reported mean at any r."""
-        if self.nothing:
-            return undefined(self.nothing)
-        return self.shown(estimate.ReportedAt(self.profile, finite_power(r)).reading(), "reported")
-
-    def expected_at(self, r: float) -> Reading:
-        """Return the expected mean at r > −1."""
-        if self.nothing:
-            return undefined(self.nothing)
-        return self.shown(estimate.expected_at(self.tally, finite_power(r)), "expected")
-
-    def measured_at(self, r: float) -> Reading:
-        """Return the measured mean at r > −1."""
-        r = finite_power(r)
-        if self.measured is None:
-            return self.no_measured_means.decisiveness
-        mean = self.measured.at(r)
-        return self.shown_measured(Means(mean, mean, mean)).decisiveness
-
-    @section
     def as_published(self) -> CurveMeans:
         """What the published procedure says of the forecasts."""
-        if self.published is None:
-            none = self.no_measured_means
-            return CurveMeans(none, none, none.decisiveness)
-        return self.published.means()
+        none = self.no_measured_means
+        return CurveMeans(none, none, none.decisiveness) if self.published is None else self.published.means()
 
     @property
     def no_measured_means(self) -> Means:
@@ -265,6 +223,7 @@ class Shared:
         """Stage Q where the data tell it: given, from equal features, from repeated outcomes."""
         return estimate.ideal(self.tally.rows, seed=self.tally.plan.random_state)
 
+    @one_blas_thread
     def decomposition(self, key: str) -> Decomposition:
         """Return loss = uncertainty − resolution + reliability + within of a rule by its name in documents."""
         tally, plan = self.tally, self.tally.plan
@@ -308,3 +267,18 @@ class Shared:
     @section
     def _widening(self) -> Widening:
         return Widening(self.tally)
+
+
+def without_intervals(section: Shown, reason: str = NO_CASES) -> Shown:
+    """Return the section with every interval removed, and the reason in its place."""
+    stripped: Any = section
+    if isinstance(section, Reading):
+        stripped = Reading(float(section), reason=section.reason or reason, known=section.known)
+    elif isinstance(section, Section):
+        changed = {f.name: without_intervals(getattr(section, f.name), reason) for f in document_fields(type(section))}
+        if isinstance(section, RiskProfile):
+            changed |= {name: None for name in changed if name.endswith(("_low", "_high"))}
+        stripped = replace(section, **changed)
+    elif isinstance(section, Mapping):
+        stripped = {name: without_intervals(entry, reason) for name, entry in section.items()}
+    return stripped  # type: ignore[no-any-return]

@@ -8,13 +8,16 @@ one key hold the same, and may be exchanged.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.inputs import Forecasts
 from veracity.kernels.hashes import SEED, mix
 from veracity.types import Array
+
+if TYPE_CHECKING:
+    from veracity.inputs.forecasts import Forecasts
 
 Hashes = NDArray[np.uint64]
 
@@ -64,23 +67,20 @@ def class_order(rows: Forecasts) -> NDArray[np.int64]:
         share = float(rows.mass @ rows.positive / rows.mass.sum())
         if abs(share - 0.5) > EVEN:
             return np.array([0, 1] if share < 0.5 else [1, 0])
-    return np.argsort(class_keys(rows), kind="stable")
+    return np.argsort(rows.class_keys, kind="stable")
 
 
-def forecast_hashes(rows: Forecasts, classes: Hashes | None = None) -> Hashes:
-    """Return (n,) 64 bits of each forecast; `classes` are the keys of the classes where these are known."""
-    names = class_keys(rows) if classes is None else classes
+def forecast_hashes(rows: Forecasts, classes: Hashes) -> Hashes:
+    """Return (n,) 64 bits of each forecast; `classes` are the keys of the classes."""
     hashes = np.empty(len(rows), np.uint64)
     for part, bits in _entries(rows):
-        hashes[part] = mix(mix(bits ^ names) * SEED).sum(axis=1, dtype=np.uint64)
+        hashes[part] = mix(mix(bits ^ classes) * SEED).sum(axis=1, dtype=np.uint64)
     return mix(hashes)
 
 
-def row_hashes(rows: Forecasts, hashes: Hashes | None = None, classes: Hashes | None = None) -> Hashes:
-    """Return (n,) 64 bits of forecast, outcome and weight; `hashes` are those of the forecasts, where known."""
-    names = class_keys(rows) if classes is None else classes
-    hashes = forecast_hashes(rows, names) if hashes is None else hashes
-    return mix(mix(hashes * SEED ^ names[rows.observed]) * SEED ^ _weights(rows))
+def row_hashes(rows: Forecasts, hashes: Hashes, classes: Hashes) -> Hashes:
+    """Return (n,) 64 bits of forecast, outcome and weight; `hashes` are those of the forecasts."""
+    return mix(mix(hashes * SEED ^ classes[rows.observed]) * SEED ^ _weights(rows))
 
 
 def cluster_keys(cluster: Array, rows: Hashes, copies: Array) -> Hashes:

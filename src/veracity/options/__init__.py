@@ -1,8 +1,9 @@
 """Every option once: how it is written, explained and checked, what it needs, and which commands have it.
 
 An option is a field of a record: `ReadOptions` here (how input is read), `Plan` in state/plan.py (how it is assessed),
-`Outputs` in cli/_click.py (what is written). The command line, its help, the arguments in Python, refusals and
-proposed commands follow from the fields. Nothing heavy is imported here, so that help is quick.
+`Outputs` in cli/_click.py (what is written); values are taken here, in numbers.py and in deciding.py. The command line,
+its help, the arguments in Python, refusals and proposed commands follow from the fields. Nothing heavy is imported, so
+that help is quick.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ class OptionError(ValueError):
         self.option, self.what = option, what
 
 
-def module_names(package: str) -> list[str]:
-    """Return the public modules of a package of ours, such as "read.layouts"; it is not imported."""
-    loaded = sys.modules.get(f"{__package__}.{package}")
-    path = loaded.__path__ if loaded else [str(Path(__file__).parent.joinpath(*package.split(".")))]
-    return sorted(name for _, name, _ in pkgutil.iter_modules(path) if not name.startswith("_"))
+def module_names(package: str, *first: str) -> list[str]:
+    """Return the public modules of a package of ours, such as "read.layouts", after other names; none is imported."""
+    loaded = sys.modules.get(f"veracity.{package}")
+    path = loaded.__path__ if loaded else [str(Path(__file__).parents[1].joinpath(*package.split(".")))]
+    return [*first, *sorted(name for _, name, _ in pkgutil.iter_modules(path) if not name.startswith("_"))]
 
 
 # -- values as they are kept: from text of the command line, or from Python -------------------------------------------
