@@ -1,6 +1,6 @@
 """Level of paired tests, coverage of component differences, level of the test of groups, and what a comparison costs.
 
-python -m bench.comparison [level] [coverage] [ahead] [groups] [drift] [cost] [--draws N]
+python -m bench.comparison [level] [coverage] [ahead] [groups] [drift] [cost] [--draws N] [--seed S]
 """
 
 from __future__ import annotations
@@ -159,12 +159,12 @@ def said_ahead(
 BENDS = {"× 2.5": (0.0, 2.5), "÷ 2.5": (0.0, 0.4), "+ 1": (1.0, 1.0)}
 
 
-def ahead(draws: int) -> None:
+def ahead(draws: int, seed: int) -> None:
     """Print how often a bent model is said to be ahead once recalibrated, that knows as much, and that knows more."""
     print("said to be ahead once recalibrated: one that knows as much (at most 5 %), one that knows more")
     for n in (300, 1000):
         for name, bend in BENDS.items():
-            equal, more = (said_ahead(n, noise, bend, draws, 7) for noise in ((0.7, 0.7), (1.0, 0.3)))
+            equal, more = (said_ahead(n, noise, bend, draws, seed) for noise in ((0.7, 0.7), (1.0, 0.3)))
             shown = f"{100 * equal['b']:5.1f} % (the other {100 * equal['a']:.1f}), {100 * more['b']:5.1f} %"
             print(f"  n = {n:5}, log-odds {name}: {shown}", flush=True)
 
@@ -245,29 +245,30 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("parts", nargs="*")
     parser.add_argument("--draws", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     parts = given.parts or ["level", "coverage", "ahead", "groups", "drift", "cost"]
     if "level" in parts:
         print("level of the paired test at 5 % (3 to 7 % wanted)")
         for name, draw in LEVELS.items():
-            print(f"  {name:28} {100 * level(draw, given.draws):5.1f} %", flush=True)
+            print(f"  {name:28} {100 * level(draw, given.draws, given.seed):5.1f} %", flush=True)
     if "coverage" in parts:
         print("coverage of component differences at 95 % (90 to 99 % wanted)")
         for n in (300, 2000):
             for sharp in ((1.0, 1.0), (1.5, 1.0), (1.5, 2.0)):
-                found = coverage(n, sharp, given.draws // 2 if n == 300 else given.draws // 4)
+                found = coverage(n, sharp, given.draws // 2 if n == 300 else given.draws // 4, given.seed)
                 shown = "  ".join(f"{name} {100 * share:.0f}" for name, share in found.items())
                 print(f"  n = {n:5}, sharpened {sharp}: {shown}", flush=True)
     if "ahead" in parts:
-        ahead(given.draws)
+        ahead(given.draws, given.seed)
     if "groups" in parts:
         print("level of the test of groups at 5 % (3 to 7 % wanted)")
         for name, draw in GROUPS.items():
-            print(f"  {name:34} {100 * group_level(draw, given.draws):5.1f} %", flush=True)
+            print(f"  {name:34} {100 * group_level(draw, given.draws, given.seed):5.1f} %", flush=True)
     if "drift" in parts:
         print("level of the test of drift at 5 % (at most 8 % wanted)")
         for n, rho in ((40, 0.0), (100, 0.5), (400, 0.5), (400, 0.8)):
-            print(f"  n = {n}, AR(1) {rho}: {100 * drift_level(n, rho, given.draws):5.1f} %", flush=True)
+            print(f"  n = {n}, AR(1) {rho}: {100 * drift_level(n, rho, given.draws, given.seed):5.1f} %", flush=True)
     if "cost" in parts:
         print(f"document of 5 models over that of one, 1e5 × 10: {cost():.2f} (at most 5.5)")
 

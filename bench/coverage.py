@@ -1,4 +1,4 @@
-"""How often intervals hold the truth: `python -m bench.coverage [draws]` prints a table; nominal 95 %, at least 90 %.
+"""How often intervals hold the truth: `python -m bench.coverage [--draws N] [--first S]`; nominal 95 %, at least 90 %.
 
 The truth of a reading is its value for 400,000 cases of the same source; of the losses, and of what recalibration could
 remove, it follows from the true probabilities. Grid: 300 and 2,000 cases, calibrated and over-confident forecasts
@@ -8,13 +8,14 @@ Measured means are in `bench.measured`.
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench import row
+from bench._draws import options
 from bench._truth import draw, stated, truth
 from veracity import Assessment, assess
 from veracity.formulas.rules import rule as rule_of
@@ -69,14 +70,14 @@ def assessed(kind: str, size: float, n: int, seed: int) -> tuple[Assessment, Flo
     return assess(draw(q, rng), p, labels=list(range(p.shape[1]))), q, p
 
 
-def table(draws: int = DRAWS) -> dict[str, list[tuple[int, int]]]:
+def table(draws: Iterable[int]) -> dict[str, list[tuple[int, int]]]:
     """Return, for each reading, (intervals that hold the truth, intervals shown) by cell of the grid."""
     found: dict[str, list[tuple[int, int]]] = {}
     for cell, (kind, size, n) in enumerate(GRID):
         many, q, p = assessed(kind, size, MANY, 10_000)
         truths = readings(many) | {name: true for name, (_, true) in losses(many, q, p).items()}
-        for seed in range(draws):
-            a = assessed(kind, size, n, seed)[0]
+        for number in draws:
+            a = assessed(kind, size, n, number)[0]
             shown = readings(a) | {name: reading for name, (reading, _) in losses(a, q, p).items()}
             for name, reading in shown.items():
                 held = found.setdefault(name, [(0, 0)] * len(GRID))
@@ -93,7 +94,7 @@ def table(draws: int = DRAWS) -> dict[str, list[tuple[int, int]]]:
 def run(quick: bool = False) -> dict[str, Any]:
     """Return the least coverage of each reading as a row: 1 − coverage should stay at or below 0.10."""
     rows = []
-    for name, cells in table(20 if quick else DRAWS).items():
+    for name, cells in table(range(20 if quick else DRAWS)).items():
         shares = [hits / shown for hits, shown in cells if shown > 20]
         if shares:
             work = f"missed by the 95 % interval of {name}, worst of 8 sources"
@@ -102,12 +103,12 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print coverage in per cent by source; – where no interval is shown."""
-    draws = int(sys.argv[1]) if len(sys.argv) > 1 else DRAWS
+    """Print coverage in per cent by source; – where hardly any interval is shown."""
+    draws, _ = options(__doc__, DRAWS)
     print("| reading | " + " | ".join(f"{kind} ×{size:g} n={n}" for kind, size, n in GRID) + " |")
     print("|---" * (len(GRID) + 1) + "|")
     for name, cells in table(draws).items():
-        shown = [f"{100 * hits / count:.0f}" if count > draws / 10 else "–" for hits, count in cells]
+        shown = [f"{100 * hits / count:.0f}" if count > draws.number / 10 else "–" for hits, count in cells]
         print(f"| {name} | {' | '.join(shown)} |")
 
 

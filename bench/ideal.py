@@ -1,4 +1,4 @@
-"""Calibration and grouping loss where forecasts repeat and their ideals are given: `python -m bench.ideal [draws]`.
+"""Calibration and grouping loss where forecasts repeat and their ideals are given: `python -m bench.ideal [--draws N]`.
 
 Counted: C is the mean ideal of equal forecasts (KF15's exact chain, the default from 10 cases a class and forecast).
 Pooled: the cross-fitted pool of maps, the default below. Both against the losses of the source, by cases of a forecast.
@@ -6,10 +6,9 @@ Pooled: the cross-fitted pool of maps, the default below. Both against the losse
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 
+from bench._draws import options
 from veracity.estimate.loss.losses import losses
 from veracity.estimate.loss.recalibration import recalibration, soft_rows
 from veracity.formulas.rules import rule
@@ -42,18 +41,19 @@ def errors(k: int, cases: int, generator: np.random.Generator) -> list[float]:
     return [*(cl - calibration for cl in found), *(whole - cl - grouping for cl in found)]
 
 
-def main(draws: int = DRAWS) -> None:
+def main() -> None:
+    draws, _ = options(__doc__, DRAWS)
     print(
         "| classes | cases of a forecast | CL counted | CL pooled | GL counted | GL pooled |\n|---|---|---|---|---|---|"
     )
     for k in (2, 3):
         for cases in CASES:
-            drawn = np.array([errors(k, cases, np.random.default_rng([k, cases, seed])) for seed in range(draws)])
+            drawn = np.array([errors(k, cases, np.random.default_rng([k, cases, seed])) for seed in draws])
             root = np.sqrt((drawn**2).mean(axis=0))
             cells = [f"{mean:+.4f}, {error:.4f}" for mean, error in zip(drawn.mean(axis=0), root, strict=True)]
             print(f"| {k} | {cases} | {' | '.join(cells)} |", flush=True)
-    print(f"Bias, root mean squared error; {draws} draws of {DISTINCT} distinct forecasts.")
+    print(f"Bias, root mean squared error; {draws.number} draws of {DISTINCT} distinct forecasts.")
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main()

@@ -1,4 +1,4 @@
-"""Measured means against the truth of the source: `python -m bench.measured [draws]` prints coverage and bias.
+"""Measured means against the truth of the source: `python -m bench.measured [n …] [--draws N] [--first S]`.
 
 The truth is the refinement loss of C = E[Y | S], which each source knows, on the probability scale. The bias is the
 mean distance to what that C has on the same outcomes, so that the chance of these does not blur it. To reach: coverage
@@ -8,14 +8,14 @@ of the 95 % interval at least 88 %, |bias| at most half a standard deviation; th
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench import row
+from bench._draws import options
 from bench._truth import draw, pair, softmax, stated, truth
 from veracity import assess
 from veracity.formulas.means import mean_of_score
@@ -83,12 +83,12 @@ def found(source: Source, n: int, seed: int) -> tuple[Any, dict[str, float]]:
     return assess(y, p, labels=list(range(p.shape[1]))).measured, best
 
 
-def table(draws: int = DRAWS, sizes: tuple[int, ...] = SIZES, sources: Any = None) -> Iterator[dict[str, Any]]:
+def table(draws: Iterable[int], sizes: Iterable[int] = SIZES, sources: Any = None) -> Iterator[dict[str, Any]]:
     """Yield truth, bias in standard deviations, and coverage of each mean, by source and number of cases."""
     for name, source in (SOURCES if sources is None else sources).items():
         true = true_means(source)
         for n in sizes:
-            drawn = [found(source, n, seed) for seed in range(draws)]
+            drawn = [found(source, n, seed) for seed in draws]
             for mean, wanted in true.items():
                 spread = float(np.std([float(one.reading(mean)) for one, _ in drawn]))
                 bias = float(np.mean([float(one.reading(mean)) - best[mean] for one, best in drawn]))
@@ -96,25 +96,25 @@ def table(draws: int = DRAWS, sizes: tuple[int, ...] = SIZES, sources: Any = Non
                 held = sum(one.low <= wanted <= one.high for one in shown)
                 yield {
                     "source": name, "n": n, "mean": mean, "truth": wanted, "bias": bias, "sd": spread,
-                    "covered": held / len(shown) if len(shown) > draws / 2 else None,
+                    "covered": held / len(shown) if len(shown) > len(drawn) / 2 else None,
                 }  # fmt: skip
 
 
 def run(quick: bool = False) -> dict[str, Any]:
     """Return the worst miss of the intervals, and the bias of shifted frequencies, as rows."""
-    cells = list(table(10 if quick else DRAWS))
+    cells = list(table(range(10 if quick else DRAWS)))
     missed = max(1.0 - cell["covered"] for cell in cells if cell["covered"] is not None)
     rows = [row("missed by the 95 % interval of a measured mean, worst source", missed, 1.0 - LEAST)]
-    cells = list(table(3, (20_000,), {"shifted": shifted}))
+    cells = list(table(range(3), (20_000,), {"shifted": shifted}))
     bias = max(abs(cell["bias"]) for cell in cells)
     return {"table": [*rows, row("bias of measured means under shifted frequencies", bias, SHIFTED_BIAS)]}
 
 
 def main() -> None:
     """Print the table."""
-    draws = int(sys.argv[1]) if len(sys.argv) > 1 else DRAWS
+    draws, sizes = options(__doc__, DRAWS, tuple(map(str, SIZES)))
     print("| source | n | mean | truth | bias | bias/sd | coverage |\n|---|---|---|---|---|---|---|")
-    for cell in table(draws):
+    for cell in table(draws, [int(n) for n in sizes]):
         covered = "–" if cell["covered"] is None else f"{100 * cell['covered']:.0f} %"
         bias = f"{cell['bias']:+.4f} | {cell['bias'] / cell['sd']:+.2f}"
         print(

@@ -1,15 +1,14 @@
 """Calibration loss of forecasts whose truth is known: bias of the cross-fitted pool, intervals, demo models, time.
 
-python -m bench.recalibration           all tables, some minutes
-python -m bench.recalibration --quick   fewer draws
+python -m bench.recalibration [bias|r|demo|time|coverage …] [--draws N] [--first S]
 """
 
 from __future__ import annotations
 
 import csv
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench import row
+from bench._draws import options
+from bench.measured import SOURCES as OF_MEANS
 from veracity.calibrators import adjust
 from veracity.estimate.calibration.remedies import remedies
 from veracity.estimate.loss.decomposition import decomposition
@@ -30,6 +31,7 @@ Array = NDArray[Any]
 Source = Callable[[int, np.random.Generator], tuple[Array, Array]]
 
 DEMO = Path(__file__).resolve().parents[1] / "demo"
+SHIFTS = ("two classes, calibrated", "two classes, level", "three classes, shifted frequencies")
 RULES = ("log", "brier", 0.5)
 MANY = 200_000  # draws that the true values are computed from
 BIAS, HOLDS = 0.015, 0.93  # to reach: bias in nats at n = 5,000, share of draws whose lower end is true
@@ -124,11 +126,11 @@ def true_loss(source: Source, rule: str = "log") -> float:
     return float(np.mean(rule_of(rule).divergence(s, c)))
 
 
-def bias(name: str, draws: int, n: int = 5000, rule: str = "log", seed: int = 1) -> dict[str, Any]:
+def bias(name: str, draws: Iterable[int], n: int = 5000, rule: str = "log", seed: int = 1) -> dict[str, Any]:
     """Bias and root mean square error of the raw calibration loss, and how often its lower end is true."""
     source = SOURCES[name]
     truth, found = true_loss(source, rule), []
-    for draw in range(draws):
+    for draw in draws:
         rng = np.random.default_rng([seed, draw, sum(name.encode())])
         s, c = source(n, rng)
         fitted = recalibration(forecasts(s, drawn(c, rng)))
@@ -144,6 +146,30 @@ def bias(name: str, draws: int, n: int = 5000, rule: str = "log", seed: int = 1)
     }
 
 
+def at_other_r(source: Source, n: int, draws: Iterable[int]) -> Iterator[str]:
+    """Yield for each r CL and AL as shown beside their truth, and what CL would be if AL at that r could raise it."""
+    s, c = source(MANY, np.random.default_rng(99))
+    shown: dict[float, list[tuple[float, float, float]]] = {r: [] for r in (1.0, 0.5, -0.5)}
+    for draw in draws:
+        rng = np.random.default_rng([draw, n])
+        p, q = source(n, rng)
+        f = forecasts(p, drawn(q, rng))
+        fitted = recalibration(f)
+        for r, found in shown.items():
+            one = losses(f, r, fitted)
+            found.append((float(one.CL), max(float(one.CL), float(one.raw["AL"])), float(one.AL)))
+    for r, found in shown.items():
+        rule, adjusted = rule_of(r), adjust(s, c.mean(axis=0), r)(s)
+        truth = float(np.mean(rule.divergence(s, c)))
+        truths = np.array([truth, truth, truth - float(np.mean(rule.divergence(adjusted, c)))])
+        error = np.array(found) - truths
+        bias, root = error.mean(axis=0), np.sqrt((error**2).mean(axis=0))
+        yield (
+            f"{r:g} | {len(found)} | {truths[0]:.4f} | {bias[0]:+.4f} | {root[0]:.4f} | {root[1]:.4f} | "
+            f"{truths[2]:.4f} | {bias[2]:+.4f} | {root[2]:.4f}"
+        )
+
+
 def covered(reading: Reading, truth: float) -> bool:
     """Whether an interval, open where an end is missing, holds the truth."""
     low = -np.inf if reading.low is None else reading.low
@@ -152,7 +178,7 @@ def covered(reading: Reading, truth: float) -> bool:
 
 
 def coverage(
-    k: int, n: int, power: float, draws: int, rules: tuple[Any, ...] = ("log", "brier", 0.5)
+    k: int, n: int, power: float, draws: Iterable[int], rules: tuple[Any, ...] = ("log", "brier", 0.5)
 ) -> list[dict[str, Any]]:
     """Share of draws whose nominal 95 % interval holds the truth, for every loss that has an interval."""
     source = logits(k, 1.5, power) if k > 2 else (lambda n, rng: _two(n, rng, power))
@@ -167,7 +193,7 @@ def coverage(
         truth[rule, "L"] = truth[rule, "CL"] + truth[rule, "RL"]
         truth[rule, "uncertainty"] = float(score.entropy(c.mean(axis=0)))
     held: dict[tuple[Any, str], list[bool]] = {key: [] for key in truth}
-    for draw in range(draws):
+    for draw in draws:
         rng = np.random.default_rng([2, draw, n, k, int(10 * power)])
         s, c = source(n, rng)
         f = forecasts(s, drawn(c, rng))
@@ -216,7 +242,7 @@ SIZES = ((2, 131_072, 1.0), (10, 20_000, 2.5), (100, 2_000, 2.5), (1000, 4_000, 
 
 def run(quick: bool = False) -> dict[str, Any]:
     """The bias table, the lower ends, and the time, as rows of the common table."""
-    draws = 5 if quick else 20
+    draws = range(5 if quick else 20)
     table = []
     for name in SOURCES:
         found = bias(name, draws)
@@ -226,33 +252,33 @@ def run(quick: bool = False) -> dict[str, Any]:
     return {"table": table}
 
 
-def main(quick: bool) -> None:
-    draws = 20 if quick else 100
-    print("| source | truth | bias | rmse | lower end true |\n|---|---|---|---|---|")
-    for name in SOURCES:
-        found = bias(name, draws)
-        print(
-            f"| {name} | {found['truth']:.3f} | {found['bias']:+.4f} | {found['rmse']:.4f} | {found['holds']:.2f} |",
-            flush=True,
-        )
-    for name in ("naive_bayes", "random_forest", "logistic_regression"):
+def main() -> None:
+    draws, parts = options(__doc__, 100, ("bias", "r", "demo", "time", "coverage"))
+    if "bias" in parts:
+        print("| source | truth | bias | rmse | lower end true |\n|---|---|---|---|---|")
+        for name in SOURCES:
+            found = bias(name, draws)
+            numbers = f"{found['truth']:.3f} | {found['bias']:+.4f} | {found['rmse']:.4f} | {found['holds']:.2f}"
+            print(f"| {name} | {numbers} |", flush=True)
+    if "r" in parts:
+        print("| source | n | r | draws | CL | bias | RMSE | RMSE of max(CL, AL) | AL | bias | RMSE |")
+        print("|" + "---|" * 11)
+        for name, n in product(SHIFTS, (300, 1000)):
+            for line in at_other_r(OF_MEANS[name], n, draws):
+                print(f"| {name} | {n:,} | {line} |", flush=True)
+    for name in ("naive_bayes", "random_forest", "logistic_regression") if "demo" in parts else ():
         pool, value, error, best = demo(name)
         print(f"{name}: {value:.3f} ± {error:.3f} ({best}); pool of {', '.join(pool.members)}", flush=True)
-    for k, n, target in SIZES:
+    for k, n, target in SIZES if "time" in parts else ():
         print(f"{n:,} × {k}: {seconds(k, n):.2f} s (target {target} s)", flush=True)
-    print(
-        "| k | n | power | rule | "
-        + " | ".join(("L", "AL", "CL", "RL", "uncertainty"))
-        + " |\n|---|---|---|---|---|---|---|---|---|"
-    )
-    for k in (2, 5):
-        for n in (300, 2000):
-            for power in (1.0, 1.5):
-                made = coverage(k, n, power, draws if quick else 200)
-                for rule in RULES:
-                    values = " | ".join(f"{e['covered']:.2f}" for e in made if e["rule"] == rule)
-                    print(f"| {k} | {n} | {power} | {rule} | {values} |", flush=True)
+    if "coverage" in parts:
+        print("| k | n | power | rule | L | AL | CL | RL | uncertainty |\n|" + "---|" * 9)
+    for k, n, power in product((2, 5), (300, 2000), (1.0, 1.5)) if "coverage" in parts else ():
+        made = coverage(k, n, power, draws)
+        for rule in RULES:
+            values = " | ".join(f"{e['covered']:.2f}" for e in made if e["rule"] == rule)
+            print(f"| {k} | {n} | {power} | {rule} | {values} |", flush=True)
 
 
 if __name__ == "__main__":
-    main("--quick" in sys.argv)
+    main()

@@ -1,14 +1,13 @@
 """Time, groups and repeated rows: how often the tests are wrong, and how often they find what is there.
 
-`python -m bench.stability [--draws N] [drift|groups|repeated …]` prints the tables. True probabilities are known. A
-share above 7 %, or a power more than 5 points below its aim, each by more than two standard errors of the simulation,
-is MISSED.
+`python -m bench.stability [drift|groups|repeated …] [--draws N] [--first S]` prints the tables. True probabilities are
+known. A share above 7 %, or a power more than 5 points below its aim, each by more than two standard errors of the
+simulation, is MISSED.
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
@@ -17,6 +16,7 @@ import numpy as np
 
 import veracity as vc
 from bench import row
+from bench._draws import of_draws, options
 from bench._truth import draw, pair, softmax, truth
 from veracity.estimate.calibration.repeated_rows import repeated_rows
 from veracity.estimate.groups_and_time.groups import calibration
@@ -24,7 +24,7 @@ from veracity.estimate.groups_and_time.windows import drifts
 from veracity.inputs import prepare
 from veracity.state.tally import Tally
 
-MOST_FALSE, SLACK = 0.07, 0.05
+DRAWS, MOST_FALSE, SLACK = 200, 0.07, 0.05
 Given = dict[str, Any]
 Make = Callable[[np.random.Generator], Given]
 
@@ -46,10 +46,15 @@ class Row:
         return share <= bound + error if self.aim is None else share >= bound - error
 
 
+def hits(one: Row, draws: Iterable[int]) -> list[bool]:
+    """Return of each draw whether it counts."""
+    seeds = (np.random.default_rng([crc32(one.name.encode()), draw, 35]) for draw in draws)
+    return [one.counts(one.make(rng)) for rng in seeds]
+
+
 def share(one: Row, draws: int) -> float:
     """Return the share of draws that count."""
-    seeds = [np.random.default_rng([crc32(one.name.encode()), seed, 35]) for seed in range(draws)]
-    return float(np.mean([one.counts(one.make(rng)) for rng in seeds]))
+    return float(np.mean(hits(one, range(draws))))
 
 
 def tally_of(given: Given) -> Tally:
@@ -241,17 +246,14 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 def main() -> bool:
     """Print the tables; return whether every bound holds."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("tables", nargs="*", default=list(TABLES))
-    parser.add_argument("--draws", type=int, default=200)
-    given, good = parser.parse_args(), True
-    for name in given.tables:
-        for one in TABLES[name]():
-            found = share(one, given.draws)
-            held = one.holds(found, given.draws)
-            good &= held
-            aim = f"≤ {100 * one.most:.0f}" if one.aim is None else f"aim {100 * min(one.aim, 1.0):.0f}"
-            print(f"{name:<9} {one.name:<48} {100 * found:6.1f} %   {aim} %{'' if held else '   MISSED'}", flush=True)
+    draws, parts = options(__doc__, DRAWS, tuple(TABLES))
+    good = True
+    for part, one in ((name, one) for name in parts for one in TABLES[name]()):
+        found = hits(one, draws)
+        held = one.holds(float(np.mean(found)), len(found))
+        good &= held
+        aim = f"≤ {100 * one.most:.0f}" if one.aim is None else f"aim {100 * min(one.aim, 1.0):.0f}"
+        print(f"{part:<9} {one.name:<48} {of_draws(found)}   {aim} %{'' if held else '   MISSED'}", flush=True)
     return good
 
 

@@ -1,4 +1,4 @@
-"""Every sentence of the first screen about calibrated forecasts: `python -m bench.terminal [draws]` counts false ones.
+"""Every sentence of the first screen about calibrated forecasts: `python -m bench.terminal [--draws N] [--first S]`.
 
 Twelve sources whose forecasts are right. False is any statement of a fault, of a change over time or between groups, or
 of a remedy, and any note that is not a plain fact about the rows.
@@ -7,13 +7,13 @@ of a remedy, and any note that is not a plain fact about the rows.
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from bench import row
+from bench._draws import of_draws, options
 from bench._truth import draw, truth
 from bench.verdict import Given, by_cluster, few_levels, series
 from veracity import assess
@@ -54,22 +54,22 @@ def false_sentences(given: Given) -> list[str]:
     return [f"{s.title}: {s.text}" for s in said if not (s.title == "Note" and PLAIN.match(s.text))]
 
 
-def share(make: Make, draws: int) -> float:
-    """Return the share of draws with a false sentence."""
-    return float(np.mean([bool(false_sentences(make(np.random.default_rng([88, seed])))) for seed in range(draws)]))
+def hits(make: Make, draws: Iterable[int]) -> list[bool]:
+    """Return of each draw whether it has a false sentence."""
+    return [bool(false_sentences(make(np.random.default_rng([88, draw])))) for draw in draws]
 
 
 def run(quick: bool = False) -> dict[str, Any]:
     """Return the mean share of screens with a false sentence."""
-    shares = [share(make, 2 if quick else 30) for make in SOURCES.values()]
+    shares = [np.mean(hits(make, range(2 if quick else 30))) for make in SOURCES.values()]
     return {"table": [row("calibrated sources: screens with a false sentence", float(np.mean(shares)), MOST_FALSE)]}
 
 
 def main() -> None:
     """Print the share of each source."""
-    draws = int(sys.argv[1]) if len(sys.argv) > 1 else DRAWS
-    for name, make in SOURCES.items():
-        print(f"{name:<30} {100 * share(make, draws):5.1f} % of {draws}", flush=True)
+    draws, parts = options(__doc__, DRAWS, tuple(SOURCES))
+    for name in parts:
+        print(f"{name:<30} {of_draws(hits(SOURCES[name], draws))}", flush=True)
 
 
 if __name__ == "__main__":

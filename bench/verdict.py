@@ -1,15 +1,14 @@
-"""How often the calibration verdict is right: `python -m bench.verdict [draws]` prints three tables.
+"""How often the calibration verdict is right: `python -m bench.verdict [PART …] [--draws N] [--first S]`.
 
 Calibrated forecasts: the share of draws with any statement of miscalibration (at most 7 %). Miscalibrated ones: the
 share with the right word. Statements of size: the share of draws in which "calibrated" or "slightly" is said although
 recalibration would remove more of the loss than stated (at most 5 %). A source with 5 % shows more than 7 % in one of
-15 runs of 200 draws, so a row that misses its bound is drawn again, five times as often; both shares are printed.
+15 runs of 200 draws, so a row is MISSED where its share is beyond the bound by two standard errors.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
@@ -17,6 +16,7 @@ from zlib import crc32
 import numpy as np
 
 from bench import row
+from bench._draws import of_draws, options
 from bench._truth import Floats, draw, misread, removable, stated, truth
 from veracity.estimate.calibration.calibration_tests import ALPHA
 from veracity.estimate.calibration.verdict import judge
@@ -24,7 +24,6 @@ from veracity.records.verdict import Verdict
 
 DRAWS = 200
 LONG = ("k1000", "sampled", "n=10000", "n=5000", "n=3000")  # rows that only the whole table has
-AGAIN = 5  # a row that misses its bound, by chance or not, is drawn so many times again
 MOST_FALSE, MOST_WRONG = 0.07, 0.05
 NOTHING = ("calibrated", "no miscalibration found", "too few cases")
 Given = dict[str, Any]
@@ -40,9 +39,11 @@ class Row:
     least: float = 0.0
     most: float = 1.0
 
-    def holds(self, share: float) -> bool:
-        """Return whether the share keeps the bound."""
-        return self.least <= share <= self.most
+    def holds(self, share: float, draws: int) -> bool:
+        """Return whether the share keeps the bound, but for the error of the simulation."""
+        bound = self.least or self.most
+        error = 2.0 * float(np.sqrt(bound * (1.0 - bound) / draws))
+        return self.least - error <= share <= self.most + error
 
 
 def verdict_of(given: Given) -> Verdict:
@@ -52,13 +53,15 @@ def verdict_of(given: Given) -> Verdict:
     return judge(given["p"], given["y"], names, **options)
 
 
-def share(one: Row, draws: int, first: int = 0) -> float:
-    """Return the share of draws that count; `first` numbers the first draw."""
-    found = 0
-    for seed in range(first, first + draws):
-        given = one.make(np.random.default_rng([crc32(one.name.encode()), seed]))
-        found += one.counts(verdict_of(given), given)
-    return found / draws
+def hits(one: Row, draws: Iterable[int]) -> list[bool]:
+    """Return of each draw whether it counts."""
+    given = (one.make(np.random.default_rng([crc32(one.name.encode()), draw])) for draw in draws)
+    return [one.counts(verdict_of(made), made) for made in given]
+
+
+def share(one: Row, draws: int) -> float:
+    """Return the share of draws that count."""
+    return float(np.mean(hits(one, range(draws))))
 
 
 def anything(verdict: Verdict, given: Given) -> bool:
@@ -241,11 +244,8 @@ def wrong_words() -> Iterator[Row]:
         ("rare", 10_000, 0.7), ("k10", 300, 0.3), ("k10", 1000, 0.15), ("k10", 1000, 0.3), ("k10", 5000, 0.3),
         ("sat10", 1000, 0.5), ("k100", 300, 0.3), ("k100", 1000, 0.5), ("k100", 3000, 0.3),
     ):  # fmt: skip
-        for word in ("over", "under"):
-            made = plain(kind, n, "bias", size)
-            yield Row(
-                f"{word}-confident said of {kind} n={n}, bias {size}", made, says(f"{word}-conf"), most=MOST_WRONG
-            )
+        made = plain(kind, n, "bias", size)
+        yield Row(f"over- or under-confident said of {kind} n={n}, bias {size}", made, says("-conf"), most=MOST_WRONG)
 
 
 def wrong_levels() -> Iterator[Row]:
@@ -298,22 +298,18 @@ def run(quick: bool = False) -> dict[str, Any]:
     return {"table": table}
 
 
-def main(draws: int = DRAWS, tables: tuple[str, ...] = tuple(TABLES)) -> bool:
+def main() -> bool:
     """Print the tables; return whether every bound holds."""
+    draws, parts = options(__doc__, DRAWS, tuple(TABLES))
     good = True
-    for table in tables:
-        for one in TABLES[table]():
-            found = share(one, draws)
-            bound = f"≥ {100 * one.least:.0f}" if one.least else f"≤ {100 * one.most:.0f}"
-            line = f"{one.name:<60} {100 * found:6.1f} %   {bound} %"
-            if not one.holds(found):
-                again = share(one, AGAIN * draws, draws)
-                good &= one.holds(again)
-                line += f"   {100 * again:.1f} % of {AGAIN * draws} others{'' if one.holds(again) else '   MISSED'}"
-            print(line, flush=True)
+    for one in (one for part in parts for one in TABLES[part]()):
+        found = hits(one, draws)
+        held = one.holds(float(np.mean(found)), len(found))
+        good &= held
+        bound = f"≥ {100 * one.least:.0f}" if one.least else f"≤ {100 * one.most:.0f}"
+        print(f"{one.name:<60} {of_draws(found)}   {bound} %{'' if held else '   MISSED'}", flush=True)
     return good
 
 
 if __name__ == "__main__":
-    number = int(sys.argv[1]) if len(sys.argv) > 1 else DRAWS
-    sys.exit(not main(number, tuple(sys.argv[2:]) or tuple(TABLES)))
+    raise SystemExit(not main())

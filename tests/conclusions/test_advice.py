@@ -22,7 +22,7 @@ def forecasts(kind, n, error="cal", size=0.0, seed=0):
 
 
 def test_corrections_are_advised_after_most_true_verdicts_and_hardly_ever_hurt():
-    two, more = count("bin", 1000, OF_TWO, 4, first=1000), count("k10", 300, OF_MORE, 3, first=1000)
+    two, more = count("bin", 1000, OF_TWO, range(1000, 1004)), count("k10", 300, OF_MORE, range(1000, 1003))
     assert two.advised >= 0.9 * two.rejected
     assert more.advised >= 0.45 * more.rejected
     assert two.hurts <= 1

@@ -28,7 +28,7 @@ NAMES = (
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_pool_finds_the_calibration_loss_and_its_lower_end_is_true(bench, name):
-    found = bench.bias(name, draws=4, seed=11)
+    found = bench.bias(name, draws=range(4), seed=11)
     # Four draws: 0.015 nats of bias and two standard errors of the draws (0.0175 at most).
     assert abs(found["bias"]) < 0.015 + 2 * 0.0175 / np.sqrt(4)
     assert found["holds"] >= 0.75
@@ -58,6 +58,6 @@ def test_few_distinct_forecasts_leave_calibrated_ones_alone(bench):
 
 @pytest.mark.parametrize(("k", "n", "power"), [(2, 300, 1.0), (5, 300, 1.5)])
 def test_intervals_of_losses_hold(bench, k, n, power):
-    for entry in bench.coverage(k, n, power, draws=40, rules=("log", "brier")):
+    for entry in bench.coverage(k, n, power, draws=range(40), rules=("log", "brier")):
         # 0.90 less two standard errors of forty draws.
         assert entry["covered"] >= 0.80, entry

@@ -9,7 +9,7 @@ from bench._truth import draw, truth
 from veracity.estimate.calibration.calibration_tests import p_values, run_tests
 from veracity.estimate.calibration.joint import MOST, Joint
 from veracity.estimate.calibration.residuals import prepared
-from veracity.estimate.calibration.verdict import judge
+from veracity.estimate.calibration.verdict import judge, state_of
 
 
 def logit(p):
@@ -43,8 +43,41 @@ def test_a_bent_curve_is_found_and_called_curved():
     found = verdicts(quadratic, 60)
     rejected = [v for v in found if v.p <= 0.05]
     assert len(rejected) >= 36  # 71 % of draws; 36 of 60 is two standard errors below
-    assert all(v.curvature.direction != "too high at both ends" for v in rejected)
-    assert sum(v.curvature.direction == "too low at both ends" for v in rejected) > 0.8 * len(rejected)
+    bends = [v.curvature.direction for v in rejected]
+    assert not {"too high at both ends", "downwards"} & set(bends)
+    assert bends.count("upwards") + bends.count("too low at both ends") > 0.5 * len(rejected)
+
+
+def test_a_wrong_slope_or_level_alone_is_not_called_bent():
+    """Before, the curve was judged where level and slope are still wrong, and 6 of 60 were."""
+    z = np.random.default_rng(5).normal(0, 1.5, (20, 2000))
+    stated, true = [(1.5 * x, x) for x in z[:10]] + [(x + 0.5, x) for x in z[10:]], []
+    for i, (x, q) in enumerate(stated):
+        y = draw(pair(q), np.random.default_rng([5, i]))
+        true.append(judge(pair(x), y, ["no", "yes"]).curvature.direction)
+    assert true.count(None) >= 18
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_bend_is_that_of_the_probability_shown_whichever_class_is_rarer(named):
+    """x > 0 is too sure, x < 0 not sure enough: the event's probability is too high at both ends of the scale."""
+    rng = np.random.default_rng(6)
+    x = rng.normal(0, 1.5, 8000)
+    p, q = pair(np.where(x > 0, 1.8 * x, 0.8 * x)), pair(x)
+    y = draw(q, rng)
+    found = judge(p[:, ::-1], 1 - y, ["yes", "no"]) if named else judge(p, y, ["no", "yes"])
+    assert found.curvature.direction == ("too low at both ends" if named else "too high at both ends")
+
+
+def test_forecasts_that_hardly_vary_tell_no_slope():
+    """The ridge alone made it 1.00 (0.94 to 1.07)."""
+    rng = np.random.default_rng(7)
+    q = pair(rng.normal(-4, 0.01, 3000))
+    assert np.isnan(judge(q, draw(q, rng), ["no", "yes"]).slope)
+
+
+def test_confused_classes_are_not_called_slight_by_a_bound_that_does_not_hold_them():
+    assert state_of(True, 0.004, 0.001, 0, True) == "found"
 
 
 def test_classes_that_happen_where_others_were_given_are_found_and_named():

@@ -113,6 +113,19 @@ def test_clusters_stay_whole_and_widen_the_interval():
     assert found.gain("log")[1] == pytest.approx(2 * alone.gain("log")[1] * wider, rel=1e-9)
 
 
+@pytest.mark.parametrize("equal", [False, True])
+def test_a_case_alone_in_its_cluster_or_under_its_id_goes_where_it_goes_by_itself(equal):
+    """So naming a column that joins no cases moves no number; of 500 equal cases the folds are drawn at once."""
+    f = sample(2, 500)
+    f = f.take(np.zeros(500, np.int64)) if equal else f
+    own = np.random.default_rng(2).permutation(len(f))
+    alone = np.bincount((split := folds(f)).fold, weights=split.copies)
+    assert np.array_equal(np.bincount(folds(f, clusters=own).fold), alone)
+    assert np.array_equal(folds(replace(f, case=own)).fold, split.fold)
+    assert gains(f, clusters=own)[:, 0] == pytest.approx(gains(f)[:, 0], abs=1e-12)
+    assert gains(replace(f, case=own)) == pytest.approx(gains(f), abs=1e-12, nan_ok=True)
+
+
 def test_folds_of_time_are_contiguous():
     f = sample(2, 500)
     time = np.random.default_rng(5).permutation(500).astype(float)

@@ -493,9 +493,7 @@ def test_a_sentence_without_title_goes_on_with_the_one_before(filled: Callable[.
     detail = replace(result.verdict_detail, state="found", curvature=curved, shape=ShapeTest(0.5))
     lead = [b for b in show.first_screen(replace(result, verdict_detail=detail)) if isinstance(b, Sentence) and b.lead]
     assert lead[0].title == "Over-confident"
-    assert lead[-1].text.endswith(
-        "Corrected in level and slope, its probabilities would still be too low at both ends of the scale."
-    )
+    assert lead[-1].text.endswith("Besides, its probabilities are too low at both ends of the scale.")
 
 
 def test_without_libraries_for_screens_results_still_print(

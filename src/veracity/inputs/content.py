@@ -84,10 +84,10 @@ def row_hashes(rows: Forecasts, hashes: Hashes, classes: Hashes) -> Hashes:
 
 
 def cluster_keys(cluster: Array, rows: Hashes, copies: Array) -> Hashes:
-    """Return (clusters,) 64 bits of what each holds; `cluster` numbers the cluster of each row."""
+    """Return (clusters,) 64 bits of what each holds, of a single case its own; `cluster` numbers that of each row."""
     keys = np.zeros(int(cluster.max(initial=-1)) + 1, np.uint64)
-    np.add.at(keys, cluster, mix(rows) * np.asarray(copies).astype(np.uint64))
-    return mix(keys)
+    np.add.at(keys, cluster, rows * np.asarray(copies).astype(np.uint64))
+    return keys
 
 
 def cluster_numbers(clusters: Array, rows: Hashes, copies: Array) -> NDArray[np.int64]:

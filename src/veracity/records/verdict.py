@@ -13,7 +13,7 @@ from veracity.records.sections import ClassLevel, Section, Surprise
 
 State = Literal["found", "slight", "calibrated", "none found", "too few", "not measurable"]
 Direction = Literal["over-confident", "under-confident"]
-Bend = Literal["too high at both ends", "too low at both ends"]
+Bend = Literal["too high at both ends", "too low at both ends", "upwards", "downwards"]
 
 
 class Reason(StrEnum):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, get_args
 
 from veracity.records.sections import ClassLevel, Surprise
-from veracity.records.verdict import ClassPair, Direction, Range, Reason, State, Verdict
+from veracity.records.verdict import Bend, ClassPair, Direction, Range, Reason, State, Verdict
 
 from .labels import BAD, MARK_OF_STATE, NEUTRAL, NOTICE, Said
 from .numbers import count, magnitude, rounded
@@ -189,9 +189,7 @@ def _judged(verdict: Verdict) -> list[Titled]:
         told.append(_level(verdict.level.classes, classes))
     untold = verdict.zero_rows or verdict.reason is Reason.ONE_CLASS  # of these the curve says nothing new
     if verdict.curvature is not None and verdict.curvature.direction and not untold:
-        ends = f"{verdict.curvature.direction} of the scale"
-        beyond = Titled("", f"Corrected in level and slope, its probabilities would still be {ends}.")
-        told.append(beyond if told else Titled("Curved", f"Its probabilities are {ends}."))
+        told.append(_curved(verdict.curvature.direction, bool(told)))
     if verdict.joint is not None and verdict.joint.pairs and not told:
         told.append(_confused(verdict.joint.pairs))
     where = verdict.shape.where
@@ -201,6 +199,15 @@ def _judged(verdict: Verdict) -> list[Titled]:
     one = "range" if classes == 2 else "class or range"
     nothing = f"Outcomes differ from the forecasts by more than chance, but no single {one} stands out."
     return told or [Titled(title, nothing)]
+
+
+def _curved(bend: Bend, besides: bool) -> Titled:
+    """Return how the calibration curve is bent, and where that makes the probabilities wrong if it is known."""
+    if bend in ("upwards", "downwards"):
+        what = f"calibration curve bends {bend}, which no level and slope correct."
+    else:
+        what = f"probabilities are {bend} of the scale."
+    return Titled("" if besides else "Curved", f"{'Besides, its' if besides else 'Its'} {what}")
 
 
 def _why_not(verdict: Verdict) -> str:

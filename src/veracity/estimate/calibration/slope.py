@@ -103,6 +103,8 @@ def calibration_slope(cases: Two | Many, p: Floats, level: bool, confidence: flo
         return undefined("the forecasts do not vary, so they have no calibration slope")
     if (cases.y == cases.y[0]).all():
         return undefined("only one class was observed, so there is no calibration slope")
+    if _projected_variance(cases, fitted.p, level) < RIDGE:  # which then says more of the slope than the cases
+        return undefined("the forecasts hardly vary, so these cases do not tell a calibration slope")
     b = 1.0 + float(fitted.theta[cases.levels])
     observed = np.bincount(cases.y, cases.count, 2 if cases.levels == 1 else cases.levels)
     if observed.min() < FEWEST:

@@ -59,9 +59,12 @@ SMALL = 0.01  # share of the loss below which miscalibration is slight
 DETECTABLE = 12.0  # likelihood ratio of 2 parameters that the tests find with a power of about 80 %
 TOO_FEW = 0.25  # share of the loss: where only larger errors would show, nothing is said
 FEWEST_ROWS = 20
+LOW_END = 0.2  # forecasts below are the low end of the scale
 LIKELY = 0.6  # from here on a forecast names the outcome
 TOO_HIGH: Bend = "too high at both ends"
 TOO_LOW: Bend = "too low at both ends"
+UPWARDS: Bend = "upwards"
+DOWNWARDS: Bend = "downwards"
 OVER: Direction = "over-confident"
 UNDER: Direction = "under-confident"
 
@@ -191,8 +194,8 @@ def judge(
         if tests.p["shape"] <= ALPHA and not zeros and (b := _shape(tests, p, several)) is not None:
             where = _range(tests, p, b, b, flipped, every)
             shape = ShapeTest(tests.p["shape"], where.low, where.high, where)
-        if curvature is not None and tests.bend[0] <= NAMED:
-            curvature = replace(curvature, direction=TOO_HIGH if tests.bend[1] < 0.0 else TOO_LOW)
+        if curvature is not None and tests.p["curvature"] <= ALPHA and isinstance(cases, Two):
+            curvature = replace(curvature, direction=_bend(cases, p, flipped, seed))
         if joint is not None and isinstance(cases, Many) and joint.p <= ALPHA:
             joint = replace(joint, pairs=_pairs(tests, cases, p, names, order))
     expected, gave = _means_of_picks(cases, p) if picks_only else _typical(cases, p, zeros)
@@ -208,7 +211,8 @@ def judge(
     least = min(loss, -float(cases.mass @ cases.mean_log(p)) / cases.n)  # that of over-confident ones is too small
     found_from = DETECTABLE * dependence(cases.for_fit(p), p)
     detectable = min(found_from / (2.0 * cases.n * least), 1.0) if least > 0.0 else 1.0 if loss > 0.0 else None
-    state, few = state_of(rejected, high, detectable, zeros), few_events(cases, p)
+    confused = joint is not None and joint.p <= alpha
+    state, few = state_of(rejected, high, detectable, zeros, confused), few_events(cases, p)
     return Verdict(
         word=word_of(state, confidence.direction, bool(level_test.classes)),
         state=state,
@@ -233,10 +237,13 @@ def judge(
     )
 
 
-def state_of(rejected: bool, upper: float, detectable: float | None, zeros: int) -> State:
-    """Return the state: what was found, and whether it matters."""
+def state_of(rejected: bool, upper: float, detectable: float | None, zeros: int, confused: bool = False) -> State:
+    """Return the state: what was found, and whether it matters.
+
+    What confusions of classes cost is not in `upper`, which holds level, slope and ranges.
+    """
     if rejected:
-        return "found" if upper >= SMALL or zeros else "slight"
+        return "found" if upper >= SMALL or zeros or confused else "slight"
     if detectable is not None and detectable >= TOO_FEW:
         return "too few"
     small = detectable is not None and max(upper, detectable) < SMALL
@@ -327,6 +334,18 @@ def _confidence(
     direction = OVER if named < 0.0 or zeros else UNDER if named > 0.0 else None
     ends = _where(tests, direction, classes, zeros, flipped) if direction else None
     return ConfidenceTest(own, direction, where=_range(tests, p, *ends, flipped, every) if ends else None)
+
+
+def _bend(cases: Two, p: Floats, flipped: bool, seed: int) -> Bend | None:
+    """Return how the curve is bent beyond its best level and slope; where each end of the scale is off so, that."""
+    matched = fit(cases.for_fit(p), p, level=True, scalar=True).p
+    value, sign = run_tests(cases.for_test(matched), matched, seed).bend
+    missed, variance = cases.mass * (cases.y - p), cases.mass2 * p * (1.0 - p)
+    ends = [float(missed[end].sum() / np.sqrt(variance[end].sum() + 1.0)) for end in (p < LOW_END, p >= 1.0 - LOW_END)]
+    if value > NAMED:
+        return None
+    upwards, at_ends = (sign > 0.0) != flipped, min(sign * z for z in ends) > 1.0
+    return (TOO_LOW if upwards else TOO_HIGH) if at_ends else UPWARDS if upwards else DOWNWARDS
 
 
 def _pairs(

@@ -1,7 +1,8 @@
 """Folds of a cross-validation that depend on what rows hold, not on names, on the order of anything, nor on parts.
 
 The j-th of equal cases goes to fold hash(p, y, weight, j) mod 5: equal forecasts are spread over folds at random, with
-their outcomes, as independent cases are. A cluster goes as a whole, by the sum of the hashes of its cases.
+their outcomes, as independent cases are. A cluster goes as a whole, by the sum of the hashes of its cases, so one of a
+single case goes where that case goes by itself.
 """
 
 from __future__ import annotations
@@ -58,9 +59,10 @@ def folds(
     if clusters is not None:
         number = cluster_numbers(clusters, key, counts)
         hashes = cluster_keys(number, key, counts)
-        return _whole(_fold_of(hashes, count_before(hashes, np.ones(len(hashes), np.int64)))[number], counts, number)
-    if rows.case is not None:
-        return _whole_cases(np.unique(rows.case, return_inverse=True)[1].ravel(), key, counts)
+        return _whole(_spread(hashes, np.ones(len(hashes), np.int64))[1][number], counts, number)
+    case = None if rows.case is None else np.unique(rows.case, return_inverse=True)[1].ravel()
+    if case is not None and case.max(initial=-1) + 1 < len(case):
+        return _whole_cases(case, key, counts)
     row, fold, copies = _spread(key, counts)
     return Folds(row, fold, copies, None)
 
