@@ -62,6 +62,12 @@ def repeated_rows(tally: Tally) -> Repetition | None:
     return repetition(rows.precise(), tally.plan.random_state)
 
 
+def has_equal_forecasts(tally: Tally) -> bool:
+    """Return whether forecasts may be equal; two classes count as if they were, as looking for copies costs little."""
+    rows = tally.analysis.rows
+    return rows.k == 2 or bool((rows.copies > 1).any()) or len(np.unique(hashes(rows))) < len(rows)
+
+
 def forecasts_as_clusters(tally: Tally) -> Tally:
     """Return a tally whose rows with equal forecasts depend on each other."""
     rows = tally.analysis.rows
