@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -45,11 +46,23 @@ class Temperature(Formula):
         return sharpened(p, 1.0 / self.temperature)
 
 
-def fit(forecasts: Forecasts, *, start: float = 1.0) -> Temperature:
+# Three other maps begin with the temperature: it is kept for as long as somebody holds the forecasts.
+_KNOWN: WeakKeyDictionary[Forecasts, float] = WeakKeyDictionary()
+
+
+def fit(forecasts: Forecasts, *, start: float | None = None) -> Temperature:
+    """Return the map with the best temperature; `start` is one to begin from."""
+    if start is not None:
+        return Temperature(forecasts.classes, temperature=_best(forecasts, start))
+    if forecasts not in _KNOWN:
+        _KNOWN[forecasts] = _best(forecasts, 1.0)
+    return Temperature(forecasts.classes, temperature=_KNOWN[forecasts])
+
+
+def _best(forecasts: Forecasts, start: float) -> float:
     """Return the temperature with the least log loss: the only root of its derivative, which rises in β = 1/T.
 
     Rows that gave the outcome probability 0 have infinite loss at every temperature and take no part.
-    `start` is a temperature to begin from.
     """
     scores, outcomes, mass, k = forecasts.scores, forecasts.observed, forecasts.mass, forecasts.k
     parts: list[tuple[Array, Array, Array]] = []
@@ -77,7 +90,7 @@ def fit(forecasts: Forecasts, *, start: float = 1.0) -> Temperature:
             second += float(share @ (q @ ones / total - mean**2))
         return first, beta * second or np.nan  # flat: no Newton step
 
-    return Temperature(forecasts.classes, temperature=float(np.exp(-_rising_root(derivatives, -np.log(start)))))
+    return float(np.exp(-_rising_root(derivatives, -np.log(start))))
 
 
 def _rising_root(derivatives: Callable[[float], tuple[float, float]], start: float) -> float:
