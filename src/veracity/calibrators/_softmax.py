@@ -113,7 +113,7 @@ def full_fit(x: Array, y: Array, rows: Array, centre: Array, ridge: float) -> Ar
 
 
 def _units(x: Array, rows: Array, centre: Array, ridge: float) -> Array:
-    """Return (blocks, m, m) inverse roots of the mean curvature at the centre: one of all k·d weights, or for each class.
+    """Return (blocks, m, m) inverse roots of the mean curvature at the centre: of all k·d weights, or for each class.
 
     Of all weights, some of the rows are enough: only the number of products depends on it.
     """
