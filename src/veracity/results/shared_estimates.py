@@ -9,6 +9,7 @@ from typing import Any, cast
 from veracity import estimate
 from veracity.estimate.calibration.repeated_rows import Repetition, finding
 from veracity.estimate.comparison.dependent import Widening
+from veracity.estimate.loss.decomposition import cells_of
 from veracity.estimate.loss.ideal import Ideal
 from veracity.estimate.loss.losses import ONE_FOLD, NoProbabilities, chain
 from veracity.estimate.loss.recalibration import Recalibration
@@ -274,14 +275,20 @@ class Shared:
         """Stage Q where the data tell it: given, from equal features, from repeated outcomes."""
         return estimate.ideal(self.tally.rows, seed=self.tally.plan.random_state)
 
+    @section
+    def _cells(self) -> Chain:
+        """The chain whose stage C is counted in cells, the same for every rule."""
+        tally = self.tally
+        return chain(tally.rows, cells_of(tally.rows, tally.plan.map), prior=tally.frequencies)
+
     def decomposition(self, key: str) -> Decomposition:
         """Return loss = uncertainty − resolution + reliability + within of a rule by its name in documents."""
         tally, plan = self.tally, self.tally.plan
         reason = self.unmapped
         if not reason:
-            options: dict[str, Any] = {"map": plan.map, "level": plan.level, "prior": tally.frequencies}
+            options: dict[str, Any] = {"map": plan.map, "level": plan.level}
             try:
-                return self.shown(estimate.decomposition(tally.rows, rule_of(key), **options))
+                return self.shown(estimate.decomposition(tally.rows, rule_of(key), steps=self._cells, **options))
             except NoProbabilities as error:
                 reason = str(error)
         nothing: dict[str, Any] = dict.fromkeys(TERMS, unknown(reason))
