@@ -19,10 +19,11 @@ Measured = tuple[float, Array, Any]  # loss, gradient, and a state for the curva
 Curvature = Callable[[Array], Array]
 
 FLOOR = 1e-12  # smallest forecast before a logarithm: an exact zero is no infinite evidence
-UNIT = 1e-4  # of the mean loss: SciPy solves for each step the more closely the smaller the gradient is
+FINE = 1e-4  # how closely a step is solved: the more, the smaller the gradient is
+ROUNDING = 1e-16  # mean gradient that is none
 NEAR, NEARER = 1e-6, 1e-9  # mean gradients: where plain Newton steps take over, and from where one is the last
-LAST_STEPS = 3
-FAR = 2.0  # the first step at most, in standard deviations of the features: twice SciPy's spares a step
+STEPS, LAST_STEPS = 1000, 3
+FAR, FARTHEST = 2.0, 1000.0  # a step at most, the first and any, in standard deviations of the features
 
 
 def minimise(
@@ -33,36 +34,53 @@ def minimise(
     measure    point → loss, gradient, state
     curvature  state → (v → Hessian · v)
     """
-    from scipy.optimize import minimize
-    from scipy.sparse.linalg import LinearOperator, cg
-
-    latest: dict[bytes, tuple[Measured, Curvature]] = {}
-
-    def at(x: Array) -> tuple[Measured, Curvature]:
-        key = x.tobytes()
-        if key not in latest:
-            measured = measure(x)
-            known = measured, curvature(measured[2])
-            latest.clear()
-            latest[key] = known
-        return latest[key]
-
-    def scaled(x: Array) -> tuple[float, Array]:
-        loss, gradient, _ = at(x)[0]
-        return UNIT / rows * loss, UNIT / rows * gradient
-
-    def product(x: Array, v: Array) -> Array:
-        return UNIT / rows * at(x)[1](v)
-
-    options = {"gtol": UNIT * NEAR, "initial_trust_radius": FAR}
-    x = np.asarray(minimize(scaled, start, jac=True, hessp=product, method="trust-ncg", options=options).x)
-    for _ in range(LAST_STEPS):
-        gradient = scaled(x)[1]
-        hessian = LinearOperator((x.size, x.size), matvec=partial(product, x), dtype=np.float64)
-        x = x + cg(hessian, -gradient, rtol=1e-8, atol=1e-16 * UNIT)[0]
-        if np.abs(gradient).max() <= UNIT * NEARER:
+    x, radius = np.array(start, dtype=np.float64), FAR
+    loss, gradient, state = measure(x)
+    for _ in range(STEPS):
+        size = float(np.linalg.norm(gradient)) / rows
+        if size < NEAR:
             break
+        product = curvature(state)
+        step = newton_step(gradient, product, min(0.5, np.sqrt(FINE * size)) * size * rows, radius)
+        expected = -float(gradient @ step) - 0.5 * float(step @ product(step))
+        if expected <= 0.0:
+            break
+        new = measure(x + step)
+        gained = (loss - new[0]) / expected
+        if gained < 0.25:
+            radius *= 0.25
+        elif gained > 0.75 and np.linalg.norm(step) > 0.999 * radius:
+            radius = min(2.0 * radius, FARTHEST)
+        if gained > 0.15:
+            x, (loss, gradient, state) = x + step, new
+    for _ in range(LAST_STEPS):
+        x = x + newton_step(gradient, curvature(state), max(1e-8 * float(np.linalg.norm(gradient)), ROUNDING * rows))
+        if np.abs(gradient).max() <= NEARER * rows:
+            break
+        _, gradient, state = measure(x)
     return x
+
+
+def newton_step(gradient: Array, product: Curvature, tolerance: float, radius: float = np.inf) -> Array:
+    """Return the step to the minimum of the quadratic model, by conjugate gradients, no farther than the radius.
+
+    It ends where so little gradient is left, or where the search crosses the radius (Steihaug 1983).
+    """
+    step, left, direction = np.zeros_like(gradient), gradient, -gradient
+    for _ in range(10 * gradient.size):
+        if np.linalg.norm(left) <= tolerance:
+            break
+        curved = product(direction)
+        bend, square = float(direction @ curved), float(left @ left)
+        if bend <= 0.0 and radius == np.inf:  # no curvature is left but rounding
+            break
+        far = step + square / bend * direction if bend > 0.0 else None
+        if far is None or np.linalg.norm(far) >= radius:
+            a, b, c = direction @ direction, step @ direction, step @ step - radius**2
+            return np.asarray(step + (np.sqrt(b * b - a * c) - b) / a * direction)
+        step, left = far, left + square / bend * curved
+        direction = -left + float(left @ left) / square * direction
+    return step
 
 
 def logs(p: Array) -> Array:
