@@ -413,7 +413,10 @@ def _mixed(values: Floats) -> NDArray[np.uint64]:
 
 
 def _two_features(x: Floats, ranges: NDArray[np.int8]) -> Floats:
-    return np.column_stack([np.ones(len(x)), x, ranges[:, None] == np.arange(RANGES), x**2])
+    features = np.empty((3 + RANGES, len(x))).T  # column by column
+    features[:, 0], features[:, 1], features[:, -1] = 1.0, x, x**2
+    features[:, 2:-1] = ranges[:, None] == np.arange(RANGES)
+    return features
 
 
 def _p_log_p(p: Floats) -> Floats:
@@ -422,7 +425,8 @@ def _p_log_p(p: Floats) -> Floats:
 
 def _sums_by_block(values: Floats, block: Ints) -> Floats:
     """Return sums of rows by block; blocks are in order."""
-    return np.asarray(np.add.reduceat(values, starts_of(block), axis=0))
+    starts = starts_of(block)
+    return values if len(starts) == len(values) else np.asarray(np.add.reduceat(values, starts, axis=0))
 
 
 def starts_of(block: Ints) -> Ints:
