@@ -97,28 +97,6 @@ def _within_trust_region(
     return np.asarray(minimize(scaled, start, jac=True, hessp=product, method="trust-ncg", options=options).x)
 
 
-def newton_step(gradient: Array, product: Curvature, tolerance: float, radius: float = np.inf) -> Array:
-    """Return the step to the minimum of the quadratic model, by conjugate gradients, no farther than the radius.
-
-    It ends where so little gradient is left, or where the search crosses the radius (Steihaug 1983).
-    """
-    step, left, direction = np.zeros_like(gradient), gradient, -gradient
-    for _ in range(10 * gradient.size):
-        if np.linalg.norm(left) <= tolerance:
-            break
-        curved = product(direction)
-        bend, square = float(direction @ curved), float(left @ left)
-        if bend <= 0.0 and radius == np.inf:  # no curvature is left but rounding
-            break
-        far = step + square / bend * direction if bend > 0.0 else None
-        if far is None or np.linalg.norm(far) >= radius:
-            a, b, c = direction @ direction, step @ direction, step @ step - radius**2
-            return np.asarray(step + (np.sqrt(b * b - a * c) - b) / a * direction)
-        step, left = far, left + square / bend * curved
-        direction = -left + float(left @ left) / square * direction
-    return step
-
-
 def logs(p: Array) -> Array:
     return np.asarray(np.log(np.maximum(p, FLOOR)))
 

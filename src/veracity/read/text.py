@@ -194,8 +194,8 @@ def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
     if table.rows == 0 or not table.sample.height:
         raise NoRows(f"{shown}: no rows below the column names\n  there is nothing to assess")
     if small and table.rows < raw.height:  # rows of words for "missing", unlike empty ones, are not left out in silence
-        without = as_written().filter(pl.any_horizontal(pl.all().is_not_null())).height - table.rows
-        table.format = replace(table.format, blank_rows=without)
+        left_out = as_written().filter(pl.any_horizontal(pl.all().is_not_null())).height - table.rows
+        table.format = replace(table.format, blank_rows=left_out)
     return table
 
 
