@@ -1,4 +1,4 @@
-"""Streams: time beside polars' own batch scan of the same files, peak memory, and what Dask adds on one machine."""
+"""Streams: time beside polars' own batch scan of the same files, peak memory, and what Dask and Spark add."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ import numpy as np
 from bench import row
 
 BINARY_ROWS, FILES = 10_000_000, 10  # distinct rows: 1e8
-TURNS = 5
+TURNS, CLUSTER_TURNS = 5, 3
 DASK_FILES = 10  # of half as many rows: 5e7
+SPARK_FILES = 4  # of these: 2e7
 WIDE_ROWS, WIDE_CLASSES, WIDE_REPEATS = 256_000, 1000, 5  # 1.28e6 rows
 
 # Each work is a process of its own, so that its peak memory is its own. It prints rows, seconds, CPU time and peak.
@@ -50,6 +51,26 @@ def dask(files):
         ended = time.perf_counter()
         return rows
 
+def spark(files):
+    import os
+    from pyspark.sql import SparkSession
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    quiet = SparkSession.builder.config("spark.log.level", "OFF").config("spark.ui.showConsoleProgress", "false")
+    session = quiet.master("local[2]").getOrCreate()
+
+    def warm(batches):  # workers stay, with what they have imported
+        imports()
+        time.sleep(1.0)  # so that each takes one
+        yield from batches
+
+    session.range(0, 2, 1, 2).mapInArrow(warm, "id long").collect()
+    global started, ended
+    started = time.perf_counter()
+    rows = stream(files, engine="spark")
+    ended = time.perf_counter()
+    session.stop()
+    return rows
+
 def peak():
     try:  # of this program; what the system calls the maximum counts the one that started it too
         (line,) = (line for line in open("/proc/self/status") if line.startswith("VmHWM"))
@@ -61,7 +82,7 @@ if __name__ == "__main__":
     imports()
     work, *files = json.loads(sys.argv[1])
     started, before, ended = time.perf_counter(), time.process_time(), None
-    rows = {"scan": scan, "stream": stream, "dask": dask}[work](files)
+    rows = {"scan": scan, "stream": stream, "dask": dask, "spark": spark}[work](files)
     seconds, cpu = (ended or time.perf_counter()) - started, time.process_time() - before
     print(json.dumps([rows, seconds, cpu, peak()]))
 """
@@ -115,7 +136,11 @@ def run(quick: bool = False) -> dict[str, Any]:
         found: dict[str, Any] = {"scan": _middle(turns, 0), "local": _middle(turns, 1)}
         found["turns"] = [[one["seconds"] for one in turn] for turn in turns]
         files = [binary(folder / f"part{i}.parquet", BINARY_ROWS // 2 // less, i) for i in range(DASK_FILES)]
-        found |= {"local_files": measured("stream", files), "dask": measured("dask", files)}
+        pairs = [(measured("stream", files), measured("dask", files)) for _ in range(CLUSTER_TURNS)]
+        found |= {"local_files": _middle(pairs, 0), "dask": _middle(pairs, 1)}
+        few = files[:SPARK_FILES]
+        pairs = [(measured("stream", few), measured("spark", few)) for _ in range(CLUSTER_TURNS)]
+        found |= {"local_of_spark": _middle(pairs, 0), "spark": _middle(pairs, 1)}
         seeds = range(2 if quick else WIDE_REPEATS)
         many = [wide(folder / f"wide{i}.parquet", WIDE_ROWS // less, WIDE_CLASSES, i) for i in seeds]
         found["wide"] = measured("stream", many)
@@ -129,7 +154,12 @@ def run(quick: bool = False) -> dict[str, Any]:
         row(
             f"{found['dask']['rows']:.2g} binary rows: Dask over local, wall time",
             found["dask"]["seconds"] / found["local_files"]["seconds"],
-            1.6,
+            1.2,
+        ),
+        row(
+            f"{found['spark']['rows']:.2g} binary rows: Spark over local, wall time",
+            found["spark"]["seconds"] / found["local_of_spark"]["seconds"],
+            3.0,
         ),
         row(
             f"{found['wide']['rows']:.3g} rows of {WIDE_CLASSES} classes, streamed: peak memory in MB",

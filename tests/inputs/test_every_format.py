@@ -252,5 +252,5 @@ def test_a_path_leads_to_the_frame_that_it_holds(call: Any, path: Any, reader: s
         call(path)
     assert str(refused.value) == (
         f"'{path}' is a path: what it holds is needed\n"
-        f"  read it:  polars.read_{reader}('{path}')   or let the engine:  veracity.engines.assess('{path}')"
+        f"  read it:  polars.read_{reader}('{path}')   (the command line reads files itself)"
     )

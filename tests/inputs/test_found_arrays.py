@@ -73,12 +73,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "a ndarray is no frame\n"
         "  give outcomes and probabilities (y_true, y_proba), or a pandas, polars, pyarrow or duckdb frame",
     ),
-    "the path of a file": (
-        lambda: assess("forecasts.csv"),
-        "a str is no frame\n"
-        "  give outcomes and probabilities (y_true, y_proba), or a pandas, polars, pyarrow or duckdb frame;\n"
-        "  a file:  veracity.engines.assess('forecasts.csv')",
-    ),
 }
 
 

@@ -19,22 +19,61 @@ Measured = tuple[float, Array, Any]  # loss, gradient, and a state for the curva
 Curvature = Callable[[Array], Array]
 
 FLOOR = 1e-12  # smallest forecast before a logarithm: an exact zero is no infinite evidence
+NEAR, NEARER = 1e-6, 1e-9  # mean gradients: from where Newton steps are not checked, and from where one is the last
+MOST_STEPS = 30
+ROUGH, EXACT = 0.1, 1e-8  # shares of the gradient that the first steps at most leave, and that the last one leaves
+CLOSER = 0.75  # the steps between leave the mean gradient to this power
 UNIT = 1e-4  # of the mean loss: SciPy solves for each step the more closely the smaller the gradient is
-NEAR, NEARER = 1e-6, 1e-9  # mean gradients: where plain Newton steps take over, and from where one is the last
-LAST_STEPS = 3
-FAR = 2.0  # the first step at most, in standard deviations of the features: twice SciPy's spares a step
+FAR = 2.0  # its first step at most, in standard deviations of the features: twice SciPy's spares a step
 
 
 def minimise(
     measure: Callable[[Array], Measured], curvature: Callable[[Any], Curvature], start: Array, rows: float
 ) -> Array:
-    """Return the minimum of a convex loss summed over so many rows.
+    """Return the minimum of a convex loss summed over so many rows: by Newton steps, or within a trust region.
 
     measure    point → loss, gradient, state
     curvature  state → (v → Hessian · v)
     """
+    x, (loss, gradient, state) = start, measure(start)
+    for _ in range(MOST_STEPS):
+        mean = float(np.abs(gradient).max()) / rows
+        last = mean <= NEARER
+        step = _solution(curvature(state), gradient, EXACT if last else min(ROUGH, mean**CLOSER))
+        if last:
+            return x - step
+        near = measure(x - step)
+        if mean <= NEAR or near[0] <= loss:
+            x, (loss, gradient, state) = x - step, near
+        else:
+            x = _within_trust_region(measure, curvature, x, rows)
+            loss, gradient, state = measure(x)
+    return x
+
+
+def _solution(product: Curvature, gradient: Array, tolerance: float) -> Array:
+    """Return v with Hessian · v = gradient but for a remainder of that share, by conjugate gradients."""
+    v, rest = np.zeros_like(gradient), gradient
+    direction, square = rest, float(rest @ rest)
+    enough = tolerance**2 * square
+    for _ in range(10 * gradient.size):
+        if square <= enough:
+            break
+        turned = product(direction)
+        bend = float(direction @ turned)
+        if not bend > 0.0:
+            break
+        v = v + square / bend * direction
+        rest = rest - square / bend * turned
+        before, square = square, float(rest @ rest)
+        direction = rest + square / before * direction
+    return v
+
+
+def _within_trust_region(
+    measure: Callable[[Array], Measured], curvature: Callable[[Any], Curvature], start: Array, rows: float
+) -> Array:
     from scipy.optimize import minimize
-    from scipy.sparse.linalg import LinearOperator, cg
 
     latest: dict[bytes, tuple[Measured, Curvature]] = {}
 
@@ -55,14 +94,7 @@ def minimise(
         return UNIT / rows * at(x)[1](v)
 
     options = {"gtol": UNIT * NEAR, "initial_trust_radius": FAR}
-    x = np.asarray(minimize(scaled, start, jac=True, hessp=product, method="trust-ncg", options=options).x)
-    for _ in range(LAST_STEPS):
-        gradient = scaled(x)[1]
-        hessian = LinearOperator((x.size, x.size), matvec=partial(product, x), dtype=np.float64)
-        x = x + cg(hessian, -gradient, rtol=1e-8, atol=1e-16 * UNIT)[0]
-        if np.abs(gradient).max() <= UNIT * NEARER:
-            break
-    return x
+    return np.asarray(minimize(scaled, start, jac=True, hessp=product, method="trust-ncg", options=options).x)
 
 
 def logs(p: Array) -> Array:

@@ -15,7 +15,7 @@ from ._grouping import row_mass
 from ._logistic import Curvature, Measured, logs, minimise
 
 MOST_WEIGHTS = 400  # whose curvature is one matrix; beyond, its blocks of one class each
-ROWS_OF_CURVATURE = 40  # for each weight
+ROWS_OF_CURVATURE = 20  # for each weight
 
 
 def softmax(z: Array) -> tuple[Array, Array]:
@@ -82,7 +82,7 @@ def full_fit(x: Array, y: Array, rows: Array, centre: Array, ridge: float) -> Ar
     k = len(centre)
     here = np.arange(n)
     weighted_x = x * rows[:, None]
-    unit = _units(x, rows, softmax(x @ centre.T)[0], ridge)
+    unit = _units(x, rows, centre, ridge)
 
     def outward(v: Array) -> Array:
         return np.asarray(np.einsum("kij,ki->kj", unit, v.reshape(len(unit), -1))).reshape(k, d)
@@ -112,19 +112,20 @@ def full_fit(x: Array, y: Array, rows: Array, centre: Array, ridge: float) -> Ar
     return centre + outward(minimise(measure, curvature, np.zeros(k * d), float(rows.sum())))
 
 
-def _units(x: Array, rows: Array, q: Array, ridge: float) -> Array:
-    """Return (blocks, m, m) inverse roots of the mean curvature at q: one of all k·d weights, or one for each class.
+def _units(x: Array, rows: Array, centre: Array, ridge: float) -> Array:
+    """Return (blocks, m, m) inverse roots of the mean curvature at the centre: of all k·d weights, or for each class.
 
     Of all weights, some of the rows are enough: only the number of products depends on it.
     """
-    (n, d), k = x.shape, q.shape[1]
+    (n, d), k = x.shape, len(centre)
     total = rows.sum()
     if k * d > MOST_WEIGHTS:
-        weighted = x * rows[:, None]
+        weighted, q = x * rows[:, None], softmax(x @ centre.T)[0]
         own = [(weighted * (q[:, [j]] * (1.0 - q[:, [j]]))).T @ x + ridge * np.eye(d) for j in range(k)]
         return np.asarray(np.linalg.inv(np.linalg.cholesky(np.array(own) / total)))
     some = slice(None, None, max(1, n // (ROWS_OF_CURVATURE * k * d)))
-    x, q, share = x[some], q[some], rows[some] / rows[some].sum()
+    x, share = x[some], rows[some] / rows[some].sum()
+    q = softmax(x @ centre.T)[0]
     each = (q[:, :, None] * x[:, None, :]).reshape(len(x), k * d)
     curvature = -(each.T @ (each * share[:, None]))
     for j in range(k):

@@ -60,11 +60,14 @@ class Bins(Fitted):
         """(n,) cell of each row."""
         p = checked_rows(rows, self.k)
         out = np.empty(len(p), np.int64)
+        lowest = np.array([number[0] for number in self.numbers])
+        several = [group for group, edges in enumerate(self.edges) if len(edges)]
         for part in blocks(len(p), self.k):
             pick, value = projected(p[part], self.k)
-            for group, (edges, number) in enumerate(zip(self.edges, self.numbers, strict=True)):
+            out[part] = lowest[pick]
+            for group in several:
                 mask = pick == group if len(self.edges) > 1 else slice(None)
-                out[part][mask] = number[np.searchsorted(edges, value[mask], side="right")]
+                out[part][mask] = self.numbers[group][np.searchsorted(self.edges[group], value[mask], side="right")]
         return out
 
     def __call__(self, rows: ArrayLike) -> Array:

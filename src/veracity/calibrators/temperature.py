@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -45,14 +46,28 @@ class Temperature(Formula):
         return sharpened(p, 1.0 / self.temperature)
 
 
-def fit(forecasts: Forecasts, *, start: float = 1.0, pseudo: float = 0.0) -> Temperature:
-    """Return the temperature with the least log loss: the only root of its derivative, which rises in β = 1/T.
+# Three other maps begin with the temperature: it is kept for as long as somebody holds the forecasts.
+_KNOWN: WeakKeyDictionary[Forecasts, float] = WeakKeyDictionary()
 
-    Rows that gave the outcome probability 0 have infinite loss at every temperature and take no part.
+
+def fit(forecasts: Forecasts, *, start: float | None = None, pseudo: float = 0.0) -> Temperature:
+    """Return the map with the best temperature.
 
     start   temperature to begin from
     pseudo  number of cases, added in equal parts to all rows and all classes, that keep the temperature above 0 where
             the largest probability is always right; no row may hold a 0
+    """
+    if start is not None or pseudo:
+        return Temperature(forecasts.classes, temperature=_best(forecasts, start or 1.0, pseudo))
+    if forecasts not in _KNOWN:
+        _KNOWN[forecasts] = _best(forecasts, 1.0, 0.0)
+    return Temperature(forecasts.classes, temperature=_KNOWN[forecasts])
+
+
+def _best(forecasts: Forecasts, start: float, pseudo: float) -> float:
+    """Return the temperature with the least log loss: the only root of its derivative, which rises in β = 1/T.
+
+    Rows that gave the outcome probability 0 have infinite loss at every temperature and take no part.
     """
     scores, outcomes, mass, k = forecasts.scores, forecasts.observed, forecasts.mass, forecasts.k
     parts: list[tuple[Array, Array, Array]] = []
@@ -84,7 +99,7 @@ def fit(forecasts: Forecasts, *, start: float = 1.0, pseudo: float = 0.0) -> Tem
             second += float(share @ (q @ ones / total - mean**2))
         return first, beta * second or np.nan  # flat: no Newton step
 
-    return Temperature(forecasts.classes, temperature=float(np.exp(-_rising_root(derivatives, -np.log(start)))))
+    return float(np.exp(-_rising_root(derivatives, -np.log(start))))
 
 
 def _rising_root(derivatives: Callable[[float], tuple[float, float]], start: float) -> float:

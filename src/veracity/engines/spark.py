@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any
@@ -22,8 +22,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from veracity.engines._sums import Job, merged
-from veracity.engines._worker import FAN, PartsDone, count, open_for_workers
-from veracity.read import Part, ReadOptions, Source
+from veracity.engines._worker import FAN, PartsDone, count, grouped, open_for_workers
+from veracity.read import ReadOptions, Source
 from veracity.read.parts import source_of_frame
 from veracity.state.accumulator import Accumulator, Progress
 
@@ -60,11 +60,13 @@ def run(
             frame, work = parts, _of_rows(job)
             left = frame.rdd.getNumPartitions()
         else:
+            session = _session(options)
+            parts = grouped(job, parts, session.sparkContext.defaultParallelism)
             left = len(parts)
-            frame, work = _session(options).range(0, left, 1, left), _of_parts(job, parts)
+            frame, work = session.range(0, left, 1, left), _of_parts(job, parts)
         states = frame.mapInArrow(work, STATE)
         done = PartsDone(left, progress)
-        while left > 1:
+        while left > FAN:  # a shuffle takes longer than adding a few here
             states, left = states.groupBy("key").applyInArrow(_adding(job), STATE), -(-left // FAN)
         with _watched(frame.sparkSession, done) if progress is not None else nullcontext():
             rows = states.select("state").collect()
@@ -115,7 +117,7 @@ def _session(options: Mapping[str, Any]) -> SparkSession:
 Batches = Iterator[pa.RecordBatch]
 
 
-def _of_parts(job: Job, parts: list[Part]) -> Callable[[Batches], Batches]:
+def _of_parts(job: Job, parts: Sequence[Any]) -> Callable[[Batches], Batches]:
     def counted(batches: Batches) -> Batches:
         for batch in batches:
             for number in batch.column(0).to_pylist():

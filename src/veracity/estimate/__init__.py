@@ -6,7 +6,7 @@ from veracity.estimate.calibration.fix import advice
 from veracity.estimate.calibration.per_class import per_class
 from veracity.estimate.calibration.reliability import calibration_error, reliability
 from veracity.estimate.calibration.remedies import remedies
-from veracity.estimate.calibration.repeated_rows import forecasts_as_clusters, repeated_rows
+from veracity.estimate.calibration.repeated_rows import forecasts_as_clusters, has_equal_forecasts, repeated_rows
 from veracity.estimate.calibration.verdict_of_tally import nothing, surprises, verdict
 from veracity.estimate.decisions.decisions import decisions
 from veracity.estimate.decisions.prior import at_prior
@@ -45,6 +45,7 @@ __all__ = [
     "findings",
     "forecasts_as_clusters",
     "group",
+    "has_equal_forecasts",
     "ideal",
     "losses",
     "no_losses",

@@ -392,7 +392,7 @@ class Estimates:
 
     @section
     def _shared(self) -> Shared:
-        return Shared.of(self._counted)
+        return Shared(self._counted)
 
     def _expected_score(self, key: str) -> records.ExpectedScore:
         if self._shared.nothing:

@@ -57,16 +57,21 @@ def _of_forecasts(tally: Tally, scores: Scores) -> list[Finding]:
         notes.append(of_results.PicksBelowChance(s.rows, s.rows, share=float(picks), chance=1.0 / tally.k))
     if s.rows >= FEW_EVENTS and _only_certain(tally):
         notes.append(of_results.OnlyCertain(s.rows, s.rows))
-    high, low = (None, None) if auc is None else (auc.high, auc.low)
-    ranked = s.rows >= FEWEST_TO_RANK and min(int(h.true.sum()) for h in tally.classwise) >= FEWEST_EVENTS
-    if ranked and tally.picks_only and low is not None and high is not None and CHANCE < low <= high < 1.0 - CHANCE:
-        notes.append(of_results.UninformativeConfidence(s.rows, s.rows, auc=float(auc or 0.0)))
-    if auc is not None and auc < CHANCE and ranked and high is not None and high < 0.5:
-        option = tally.names.option("positive", tally.classes[0])
-        notes.append(of_results.WorseThanChance(s.rows, s.rows, option=option))
+    if auc is not None and auc.low is not None and auc.high is not None and _many_of_each(tally):
+        if tally.picks_only and CHANCE < auc.low <= auc.high < 1.0 - CHANCE:
+            notes.append(of_results.UninformativeConfidence(s.rows, s.rows, auc=float(auc)))
+        if auc < CHANCE and auc.high < 0.5:
+            option = tally.names.option("positive", tally.classes[0])
+            notes.append(of_results.WorseThanChance(s.rows, s.rows, option=option))
     if _constant(tally):
         notes.append(of_input.ConstantForecast(s.rows, s.rows))
     return notes
+
+
+def _many_of_each(tally: Tally) -> bool:
+    """Return whether there are cases enough of every class to judge their ranking."""
+    enough = tally.sums.rows >= FEWEST_TO_RANK
+    return enough and min(int(h.true.sum()) for h in tally.classwise) >= FEWEST_EVENTS
 
 
 def _surprises(tally: Tally, entries: Entries) -> list[Finding]:

@@ -10,6 +10,7 @@ from veracity import estimate
 from veracity.estimate.calibration.repeated_rows import Repetition, finding
 from veracity.estimate.calibration.verdict_of_tally import rowless
 from veracity.estimate.comparison.dependent import Widening
+from veracity.estimate.loss.decomposition import cells_of
 from veracity.estimate.loss.ideal import Ideal
 from veracity.estimate.loss.losses import ONE_FOLD, NoProbabilities, chain
 from veracity.estimate.loss.recalibration import Recalibration
@@ -51,24 +52,31 @@ DECIDED_BY_MISSES = (Reading, Means, ExpectedScore, RiskProfile, Decomposition)
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """The estimates of one tally that more than one section needs.
+    """The estimates of one tally, as it was counted, that more than one section needs."""
 
-    repetition  that rows seem to repeat; where those with equal forecasts do, these are clusters of the tally
-    """
+    counted: Tally
 
-    tally: Tally
-    repetition: Repetition | None = None
+    @section
+    def tally(self) -> Tally:
+        """The tally that estimates are made from: equal forecasts are clusters where these seem to be copies."""
+        if not estimate.has_equal_forecasts(self.counted):
+            return self.counted
+        return estimate.forecasts_as_clusters(self.counted) if self._equal_repeat else self.counted
 
-    @classmethod
-    def of(cls, tally: Tally) -> Shared:
-        """Return the estimates of a tally whose rows may repeat."""
-        copies = estimate.repeated_rows(tally)
-        return cls(estimate.forecasts_as_clusters(tally) if copies is not None and copies.tied else tally, copies)
+    @section
+    def repetition(self) -> Repetition | None:
+        """That rows seem to repeat."""
+        return estimate.repeated_rows(self.counted)
+
+    @property
+    def _equal_repeat(self) -> bool:
+        """Whether it is the rows with equal forecasts that do."""
+        return self.repetition is not None and self.repetition.tied
 
     @property
     def repeating(self) -> Reason | None:
         """Why there is no verdict though forecasts can be compared with outcomes: copies of cases cannot be told."""
-        return None if self.repetition is None or self.repetition.tied else Reason.REPEATED_ROWS
+        return None if self.repetition is None or self._equal_repeat else Reason.REPEATED_ROWS
 
     @property
     def cluster_option(self) -> str:
@@ -118,9 +126,11 @@ class Shared:
 
     def _as_clusters(self, levels: Mapping[str, Tally]) -> Mapping[str, Tally]:
         """Return the levels; where equal forecasts are clusters, they are in every level."""
-        if self.repetition is None or not self.repetition.tied:
-            return levels
-        return {name: estimate.forecasts_as_clusters(part) for name, part in levels.items()}
+        return (
+            {name: estimate.forecasts_as_clusters(part) for name, part in levels.items()}
+            if self._equal_repeat
+            else levels
+        )
 
     @section
     def profile(self) -> Profile:
@@ -175,7 +185,7 @@ class Shared:
         return Bootstrap(self.tally)
 
     def __getstate__(self) -> dict[str, Tally]:
-        return {"tally": self.tally}
+        return {"counted": self.counted}
 
     def by_curve(self, curve: str, per_class: bool, neighbours: int | None) -> CurveReadings:
         """Return the measured means by another curve, of all classes together or of each by itself."""
@@ -223,15 +233,21 @@ class Shared:
         """Stage Q where the data tell it: given, from equal features, from repeated outcomes."""
         return estimate.ideal(self.tally.rows, seed=self.tally.plan.random_state)
 
+    @section
+    def _cells(self) -> Chain:
+        """The chain whose stage C is counted in cells, the same for every rule."""
+        tally = self.tally
+        return chain(tally.rows, cells_of(tally.rows, tally.plan.map), prior=tally.frequencies)
+
     @one_blas_thread
     def decomposition(self, key: str) -> Decomposition:
         """Return loss = uncertainty − resolution + reliability + within of a rule by its name in documents."""
         tally, plan = self.tally, self.tally.plan
         reason = self.unmapped
         if not reason:
-            options: dict[str, Any] = {"map": plan.map, "level": plan.level, "prior": tally.frequencies}
+            options: dict[str, Any] = {"map": plan.map, "level": plan.level}
             try:
-                return self.shown(estimate.decomposition(tally.rows, rule_of(key), **options))
+                return self.shown(estimate.decomposition(tally.rows, rule_of(key), steps=self._cells, **options))
             except NoProbabilities as error:
                 reason = str(error)
         nothing: dict[str, Any] = dict.fromkeys(TERMS, unknown(reason))

@@ -233,9 +233,11 @@ class Chain:
         """(g, k) mean S of each cell."""
         sums = np.zeros(self.C.shape)
         for part in self._parts():
+            cell = self._cell(part)
+            order = np.argsort(cell, kind="stable")
+            start = np.flatnonzero(np.append(True, np.diff(cell[order]) > 0))
             rows = self._stage("S", rule_of("log"), part) * self.shares[part][:, None]
-            for j in range(self.k):
-                sums[:, j] += np.bincount(self._cell(part), weights=rows[:, j], minlength=len(self.C))
+            sums[cell[order[start]]] += np.add.reduceat(rows[order], start, axis=0)
         total = self._sizes[:, None]
         return np.where(total > 0.0, sums / np.where(total > 0.0, total, 1.0), self.C)
 

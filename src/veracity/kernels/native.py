@@ -137,7 +137,7 @@ class PlaceCounter:
         The rest are the rows that are too near to 0 or 1 for their places; the lowest rows are those of all.
         """
         n, grid = len(p), self._grid
-        threads = self._threads or min(processors(), MOST_THREADS, 1 + n // PAIRED)
+        threads = self._threads or max(1, min(processors(), MOST_THREADS, n // PAIRED))
         starts = [n * i // threads for i in range(threads)]
         parts = [slice(start, n * (i + 1) // threads) for i, start in enumerate(starts)]
         self._counters += [BinaryMomentCounter(grid) for _ in range(threads - len(self._counters))]

@@ -21,7 +21,7 @@ def polars_frame(data: Any) -> pl.DataFrame:
         raise ValueError(
             f"'{data}' is a path: what it holds is needed\n"
             f"  read it:  polars.{reader.get(extension(Path(data)), 'read_csv')}('{data}')   "
-            f"or let the engine:  veracity.engines.assess('{data}')"
+            "(the command line reads files itself)"
         )
     import narwhals as nw  # files do not need it
 

@@ -79,7 +79,7 @@ class Table:
     written: Callable[[], pl.DataFrame] | None = None  # all rows of a short text, letter by letter
     converted: frozenset[str] = frozenset()  # columns that the lazy frame also has unconverted
     counted: bool = True  # False: `rows` are lines, of which some may hold nothing
-    numeric: tuple[pl.LazyFrame, pl.LazyFrame] | None = None  # a lazy frame of text, and it with numbers as numbers
+    numeric: tuple[pl.LazyFrame, ...] = ()  # a lazy frame of text, and readings of it with numbers as numbers
 
     @property
     def first_row(self) -> int:
@@ -166,16 +166,16 @@ class Table:
             del raw, numbers  # polars fills this memory again with the next batch
 
     def _frames(self, wanted: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
-        """Yield numbers as polars reads them; from a value on that it refuses, text, whose row `typed` can name."""
+        """Yield numbers as polars reads them; from a value on that it refuses by the next reading, at last as text."""
         done = 0
-        if self.numeric is not None and self.numeric[0] is self.lazy and not any(c.startswith(GIVEN) for c in wanted):
-            try:
-                for frame in self.numeric[1].select(wanted).collect_batches(chunk_size=size, maintain_order=True):
+        text, *numbers = self.numeric or (None,)
+        if text is not self.lazy or any(c.startswith(GIVEN) for c in wanted):
+            numbers = []
+        for lazy in numbers:
+            with suppress(pl.exceptions.PolarsError):
+                for frame in lazy.slice(done).select(wanted).collect_batches(chunk_size=size, maintain_order=True):
                     done += frame.height
                     yield frame
-            except pl.exceptions.PolarsError:
-                pass
-            else:
                 return
         yield from self.lazy.slice(done).select(wanted).collect_batches(chunk_size=size, maintain_order=True)
 

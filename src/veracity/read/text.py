@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -183,15 +184,26 @@ def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
     )
     if not small and not blanks:
         types = {c: NUMERIC[kinds[names[c]]] for c in full if kinds[names[c]] in NUMERIC}
-        table.numeric = table.lazy, filled_rows(scan(null_values=missing, schema_overrides=types).select(clean))
+        readings = [scan(null_values=missing, schema_overrides=types).select(clean)]
+        if not any(nulls[c] for c in types):  # to look for the words in each value takes as long as reading it
+            without = [_without(pl.col(c), types.get(c), missing).alias(names[c]) for c in full]
+            readings.insert(0, scan(schema_overrides=types).select(without))
+        table.numeric = (table.lazy, *map(filled_rows, readings))
     table.counted = counted
     resample(table, lines, filled_rows(first.lazy().select(clean)))
     if table.rows == 0 or not table.sample.height:
         raise NoRows(f"{shown}: no rows below the column names\n  there is nothing to assess")
     if small and table.rows < raw.height:  # rows of words for "missing", unlike empty ones, are not left out in silence
-        without = as_written().filter(pl.any_horizontal(pl.all().is_not_null())).height - table.rows
-        table.format = replace(table.format, blank_rows=without)
+        left_out = as_written().filter(pl.any_horizontal(pl.all().is_not_null())).height - table.rows
+        table.format = replace(table.format, blank_rows=left_out)
     return table
+
+
+def _without(column: pl.Expr, kind: Any, missing: Sequence[str]) -> pl.Expr:
+    """Return a column in which words for "missing" are: of numbers polars reads NaN and refuses all others."""
+    if kind is None:
+        return column.replace(list(missing), [None] * len(missing))
+    return column.fill_nan(None) if kind == pl.Float64 else column
 
 
 def _refuse_numbers_as_names(names: Sequence[str], shown: str) -> None:

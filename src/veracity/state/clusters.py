@@ -97,9 +97,10 @@ class ClusterScores:
             return None
         x, w2 = _scores(f), f.squared_mass
         kind = TIME if f.clusters is None else CLUSTER
-        sums = ClusterSums.of(kind, np.asarray(by), f.copies, f.mass, x * f.mass[:, None])
+        plain = f.weights is None and f.counts is None
+        sums = ClusterSums.of(kind, np.asarray(by), f.copies, f.mass, x if plain else x * f.mass[:, None])
         with np.errstate(over="ignore", invalid="ignore"):  # of outcomes that were next to impossible
-            return cls(sums, float(w2.sum()), np.column_stack([w2 @ x, w2 @ np.square(x)]))
+            return cls(sums, float(w2.sum()), np.column_stack([w2 @ x, np.einsum("i,ij,ij->j", w2, x, x)]))
 
     def __add__(self, other: ClusterScores) -> ClusterScores:
         return ClusterScores(self.sums + other.sums, self.weight2 + other.weight2, self.plain + other.plain)
@@ -123,7 +124,7 @@ def _scores(f: Forecasts) -> Floats:
     with np.errstate(divide="ignore"):
         logs = np.log(f.realised) if f.log_realised is None else np.asarray(f.log_realised, dtype=np.float64)
     known = np.where(np.isfinite(logs), logs, 0.0)
-    out = np.zeros((len(f), len(SCORES)))
+    out = np.zeros((len(SCORES), len(f))).T  # column by column
     out[:, 0] = -known
     if f.probabilities is not None and f.outcomes is not None:
         p, realised = f.matrix, f.realised

@@ -232,10 +232,12 @@ class Plan:
 
     def require_decisions(self, classes: tuple[Any, ...], cases: list[float], dashes: str = "") -> None:
         """Refuse decisions that these classes, with so many cases each, cannot tell anything about."""
+        given = "threshold" if self.threshold else "costs" if self.costs else ""
+        if not given and not self.prior and self.event is None:
+            return
         names = [canonical(c) for c in classes]
         listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
         positive = f"{dashes}positive" if dashes else "pos_label"
-        given = "threshold" if self.threshold else "costs" if self.costs else ""
         if len(names) > 2 and self.event is None and given:
             what = f"{dashes}{given}: there are {len(names)} classes, and a decision is about one of them"
             raise ValueError(f"{what}\n  name it:  {positive}{' ' if dashes else '='}{names[0]}   (or {listed})")

@@ -91,8 +91,9 @@ class Joint:
         rest *= mass[:, None]
         sums = np.empty((len(starts), self.size, self.size))
         for j in range(self.size):
-            sums[:, j] = np.add.reduceat(rest[:, j, None] * (self.p - self.centre[j]), starts, axis=0)
-            sums[:, j, j] = 0.0
+            sums[:, j] = np.add.reduceat(rest[:, j, None] * self.p, starts, axis=0)
+        sums -= np.add.reduceat(rest, starts, axis=0)[:, :, None] * self.centre
+        sums[:, np.arange(self.size), np.arange(self.size)] = 0.0
         return np.asarray(sums.reshape(len(starts), -1))
 
     def signed(self, y: Ints, mass: Floats, draws: int, rng: np.random.Generator) -> Floats:

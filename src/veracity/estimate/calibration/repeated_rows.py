@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ TIED = 0.5  # share of T from equal forecasts from which these are taken as the 
 LITTLE = 0.1  # of the mean variance of outcomes
 AT_ONCE = 1 << 22  # numbers held together
 FEW_ROWS = 2_000  # of which all distances are taken
+BLOCK, GROUP = 1_000, 8  # rows whose products are held together; distances of which the least bounds the nearest
 BY_TREE = 20  # classes up to which a tree finds the nearest forecasts faster than all distances
 
 
@@ -59,6 +61,12 @@ def repeated_rows(tally: Tally) -> Repetition | None:
     if known or tally.shares_only or not tally.measurable or not len(rows):
         return None
     return repetition(rows.precise(), tally.plan.random_state)
+
+
+def has_equal_forecasts(tally: Tally) -> bool:
+    """Return whether forecasts may be equal; two classes count as if they were, as looking for copies costs little."""
+    rows = tally.analysis.rows
+    return rows.k == 2 or bool((rows.copies > 1).any()) or len(np.unique(hashes(rows))) < len(rows)
 
 
 def forecasts_as_clusters(tally: Tally) -> Tally:
@@ -293,19 +301,42 @@ class _OfMany(_Neighbours):
 
 def nearest(x: Floats, number: int) -> Ints:
     """(n, number) the nearest other rows of each row, by Euclidean distance."""
-    n = len(x)
-    if n > FEW_ROWS and x.shape[1] <= BY_TREE:
-        from scipy.spatial import cKDTree
+    return (_by_tree if len(x) > FEW_ROWS and x.shape[1] <= BY_TREE else _by_products)(x, number)
 
-        place = np.asarray(cKDTree(x).query(x, number + 1)[1])
-    else:
-        place, square, step = np.empty((n, number + 1), np.int64), np.einsum("ij,ij->i", x, x), max(1, AT_ONCE // n)
-        for start in range(0, n, step):
-            part = slice(start, min(start + step, n))
-            distance = square - 2.0 * x[part] @ x.T
-            some = np.argpartition(distance, number, axis=1)[:, : number + 1]
-            order = np.argsort(np.take_along_axis(distance, some, axis=1), axis=1, kind="stable")
-            place[part] = np.take_along_axis(some, order, axis=1)
-    itself = place == np.arange(n)[:, None]
+
+def _by_tree(x: Floats, number: int) -> Ints:
+    from scipy.spatial import cKDTree
+
+    place = np.asarray(cKDTree(x).query(x, number + 1)[1])
+    itself = place == np.arange(len(x))[:, None]
     itself[~itself.any(axis=1), -1] = True  # one of many equal rows
-    return np.asarray(place[~itself].reshape(n, number))
+    return np.asarray(place[~itself].reshape(len(x), number))
+
+
+def _by_products(x: Floats, number: int) -> Ints:
+    """Return the nearest rows from all distances, each product of two blocks of rows taken once.
+
+    A row's limit bounds the distance of its last neighbour: so many groups of columns have a row as near as that.
+    """
+    n, half = len(x), np.einsum("ij,ij->i", x, x) / 2.0
+    limit, found = np.full(n, np.inf), list[tuple[Ints, Ints, Floats]]()
+    blocks = [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
+    for one, other in combinations_with_replacement(blocks, 2):
+        products = x[one] @ x[other].T
+        turned = [] if one == other else [(other, one, np.ascontiguousarray(products.T))]
+        for rows, columns, product in [(one, other, products), *turned]:
+            distance = half[columns] - product  # half its square, less that of the row
+            if rows == columns:
+                np.fill_diagonal(distance, np.inf)
+            wide = distance.shape[1] // GROUP
+            if wide >= number:
+                groups = distance[:, : wide * GROUP].reshape(-1, GROUP, wide).min(axis=1)
+                limit[rows] = np.minimum(limit[rows], np.partition(groups, number - 1, axis=1)[:, number - 1])
+            place = np.flatnonzero(distance <= limit[rows, None])
+            row, column = np.divmod(place, distance.shape[1])
+            found.append((row + rows.start, column + columns.start, distance.ravel()[place]))
+    row, column, near = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    row, column, near = (values[near <= limit[row]] for values in (row, column, near))
+    order = np.lexsort((column, near, row))
+    first = np.searchsorted(row[order], np.arange(n))
+    return np.asarray(column[order][first[:, None] + np.arange(number)])

@@ -41,7 +41,10 @@ ROUND = np.uint64(0xBF58476D1CE4E5B9)
 
 def ranges_of(p: Floats) -> NDArray[np.int8]:
     """Return the range of each probability; a cut, in any precision, belongs to the range above it."""
-    return np.asarray(np.searchsorted(CUTS * (1.0 - 1e-7), p, side="right").astype(np.int8))
+    ranges = np.zeros(p.shape, np.int8)
+    for cut in CUTS * (1.0 - 1e-7):  # quicker than a search for each
+        ranges += p >= cut
+    return ranges
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +91,7 @@ class Cases:
 
     @cached_property
     def mass2(self) -> Floats:
-        return self.mass * self.weight
+        return self.mass if (self.weight == 1.0).all() else self.mass * self.weight
 
     @property
     def n(self) -> float:
@@ -410,7 +413,10 @@ def _mixed(values: Floats) -> NDArray[np.uint64]:
 
 
 def _two_features(x: Floats, ranges: NDArray[np.int8]) -> Floats:
-    return np.column_stack([np.ones(len(x)), x, ranges[:, None] == np.arange(RANGES), x**2])
+    features = np.empty((3 + RANGES, len(x))).T  # column by column
+    features[:, 0], features[:, 1], features[:, -1] = 1.0, x, x**2
+    features[:, 2:-1] = ranges[:, None] == np.arange(RANGES)
+    return features
 
 
 def _p_log_p(p: Floats) -> Floats:
@@ -419,7 +425,8 @@ def _p_log_p(p: Floats) -> Floats:
 
 def _sums_by_block(values: Floats, block: Ints) -> Floats:
     """Return sums of rows by block; blocks are in order."""
-    return np.asarray(np.add.reduceat(values, starts_of(block), axis=0))
+    starts = starts_of(block)
+    return values if len(starts) == len(values) else np.asarray(np.add.reduceat(values, starts, axis=0))
 
 
 def starts_of(block: Ints) -> Ints:

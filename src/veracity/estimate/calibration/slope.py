@@ -86,9 +86,9 @@ def gains(cases: Two | Many, p: Floats, better: Floats) -> Floats:
 
 def standard_errors(cases: Two | Many, p: Floats, fitted: Fit) -> Floats:
     """Return the errors of free levels and slope: by information, or by the sums of dependent blocks if larger."""
-    bend = cases.covariance(fitted.p, cases.mass, fitted.free) + RIDGE * np.eye(fitted.df)
-    spread = cases.covariance(fitted.p, cases.mass2, fitted.free)
-    inverse = np.linalg.inv(bend)
+    information = cases.covariance(fitted.p, cases.mass, fitted.free)
+    spread = information if cases.mass2 is cases.mass else cases.covariance(fitted.p, cases.mass2, fitted.free)
+    inverse = np.linalg.inv(information + RIDGE * np.eye(fitted.df))
     variance = np.diag(inverse @ spread @ inverse)
     if cases.block is not None:
         sums = cases.residuals_by_block(fitted.p)[:, fitted.free]

@@ -47,15 +47,15 @@ def cells_of(rows: Forecasts, map: str) -> str:
 
 
 def decomposition(
-    rows: Forecasts, rule: Rule, *, map: str = AUTO, level: float = 0.95, prior: Floats | None = None
+    rows: Forecasts, rule: Rule, *, map: str = AUTO, level: float = 0.95, steps: Chain | None = None
 ) -> Decomposition:
     """Return uncertainty − resolution + reliability + within of a rule, with what chance adds subtracted.
 
     The terms as counted are in `plain`. Maps without cells have no closed-form correction and no `plain`.
-    `prior` are the class frequencies where they are known better than from these rows.
+    `steps` is the chain of these rows and this map, where it is known.
     """
     rule, map = rule_of(rule), cells_of(rows, map)
-    steps = chain(rows, map, prior=prior)
+    steps = chain(rows, map) if steps is None else steps
     values = steps.terms(rule)
     spread = row_mean(rows, steps.rows(rule, "P", "Y"), level)
 
