@@ -20,31 +20,17 @@ from veracity.formulas.rules import rule as rule_of
 from veracity.inputs import Forecasts
 from veracity.kernels.blas import one_blas_thread
 
-from ._black_box import black_box
-from ._feasibility import InfeasibleTarget
-from ._fitted import SCHEMA, Fitted
-from ._grouping import class_means, copies, effective_rows, equal_rows
-from ._label_shift import em
-from ._mapped import mapped_rows
-from ._target import checked_scores
-
-__all__ = [
-    "Fitted",
-    "InfeasibleTarget",
-    "adjust",
-    "adjustment",
-    "black_box",
-    "class_means",
-    "copies",
-    "effective_rows",
-    "em",
-    "equal_rows",
-    "fit",
-    "from_json",
-    "label",
-    "mapped_rows",
-    "names",
-]
+from ._black_box import black_box as black_box
+from ._feasibility import InfeasibleTarget as InfeasibleTarget
+from ._fitted import SCHEMA as SCHEMA
+from ._fitted import Fitted as Fitted
+from ._grouping import class_means as class_means
+from ._grouping import copies as copies
+from ._grouping import effective_rows as effective_rows
+from ._grouping import equal_rows as equal_rows
+from ._label_shift import em as em
+from ._mapped import mapped_rows as mapped_rows
+from ._target import checked_scores as checked_scores
 
 
 @cache

@@ -99,7 +99,7 @@ class Estimates:
     def reported(self) -> records.Means:
         """The three means of the probability given to the outcome."""
         if self._shared.nothing:
-            return self._no_means
+            return self._shared.no_means
         means, bootstrap = self._shared.profile.means(), self._shared.bootstrap
         return self._shared.shown(means if bootstrap is None else bootstrap.of_means(means), "reported")
 
@@ -107,7 +107,7 @@ class Estimates:
     def expected(self) -> records.ExpectedMeans:
         """The same means as the forecaster expects of itself, and its expected scores beside the observed ones."""
         shared = self._shared
-        means = self._no_means if shared.nothing else shared.shown(shared.expected.means(), "expected")
+        means = self._shared.no_means if shared.nothing else shared.shown(shared.expected.means(), "expected")
         scores = {key: self._expected_score(key) for key in (*RULES, *shared.further)}
         return records.ExpectedMeans(**means.readings(), findings=means.findings, scores=scores)
 
@@ -139,13 +139,13 @@ class Estimates:
     def source(self) -> records.Means:
         """The same means of the source probabilities, where they are given (`ideal`)."""
         if self._shared.nothing:
-            return self._no_means
+            return self._shared.no_means
         return self._shared.shown(estimate.source_means(self._state), "expected")
 
     @section
     def source_divergence(self) -> records.Means:
         """Reported ÷ source."""
-        return self._no_means if self._shared.nothing else estimate.source_divergence(self.reported, self.source)
+        return self._shared.no_means if self._shared.nothing else estimate.source_divergence(self.reported, self.source)
 
     @section
     def calibration_slope(self) -> Reading:
@@ -417,8 +417,3 @@ class Estimates:
         except NoProbabilities as error:
             losses = estimate.no_losses(str(error), score)
         return self._shared.shown(losses)
-
-    @property
-    def _no_means(self) -> records.Means:
-        none = undefined(self._shared.nothing)
-        return records.Means(none, none, none)

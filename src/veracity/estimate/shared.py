@@ -213,8 +213,11 @@ class Shared:
     @property
     def no_measured_means(self) -> Means:
         """The measured means where there are none."""
-        if not self.nothing:
-            return unmeasured(self.unmeasured)
+        return self.no_means if self.nothing else unmeasured(self.unmeasured)
+
+    @property
+    def no_means(self) -> Means:
+        """The means where there is nothing to assess."""
         none = undefined(self.nothing)
         return Means(none, none, none)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from inspect import signature
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,7 @@ from veracity.results.assessment import Assessment
 from veracity.results.document import expect_schema, parse
 from veracity.results.presented import Presented
 from veracity.results.tabular import library_of
-from veracity.state.plan import USUAL, Plan
+from veracity.state.plan import PLANNED, USUAL, Plan
 from veracity.state.tally import Tally
 
 if TYPE_CHECKING:
@@ -71,6 +71,28 @@ class Assessments(Presented):
         return super().plot(name, **options)
 
 
+class PlanOptions(TypedDict, total=False):
+    """The options of an assessment; `assess` explains them."""
+
+    floor: float | None
+    end_width: float | None
+    bins: int | str
+    preset: str | None
+    curve: str | None
+    neighbours: int | None
+    map: str
+    level: float
+    bootstrap: int | None
+    random_state: int
+    r: ArrayLike
+    lags: int | None
+    window: str | int | None
+    shrink: str
+    threshold: ArrayLike
+    costs: Mapping[str, float] | Sequence[Mapping[str, float]] | str
+    prior: Mapping[Any, float] | str
+
+
 @overload
 def assess(
     y_true: ArrayLike,
@@ -80,53 +102,17 @@ def assess(
     counts: ArrayLike | None = ...,
     labels: Sequence[Any] | None = ...,
     pos_label: object = ...,
-    floor: float | None = ...,
-    end_width: float | None = ...,
-    bins: int | str = ...,
-    preset: str | None = ...,
-    curve: str | None = ...,
-    neighbours: int | None = ...,
-    map: str = ...,
     groups: ArrayLike | Mapping[str, ArrayLike] | None = ...,
     clusters: ArrayLike | None = ...,
     time: ArrayLike | None = ...,
     ideal: ArrayLike | None = ...,
     features: ArrayLike | None = ...,
-    level: float = ...,
-    bootstrap: int | None = ...,
-    random_state: int = ...,
-    r: ArrayLike = ...,
-    lags: int | None = ...,
-    window: str | int | None = ...,
-    shrink: str = ...,
-    threshold: ArrayLike = ...,
-    costs: Mapping[str, float] | Sequence[Mapping[str, float]] | str = ...,
-    prior: Mapping[Any, float] | str = ...,
+    **plan: Unpack[PlanOptions],
 ) -> Assessment: ...
 
 
 @overload
-def assess(
-    y_true: Tally | Forecasts,
-    *,
-    floor: float | None = ...,
-    end_width: float | None = ...,
-    bins: int | str = ...,
-    preset: str | None = ...,
-    curve: str | None = ...,
-    neighbours: int | None = ...,
-    map: str = ...,
-    level: float = ...,
-    bootstrap: int | None = ...,
-    random_state: int = ...,
-    r: ArrayLike = ...,
-    lags: int | None = ...,
-    window: str | int | None = ...,
-    shrink: str = ...,
-    threshold: ArrayLike = ...,
-    costs: Mapping[str, float] | Sequence[Mapping[str, float]] | str = ...,
-    prior: Mapping[Any, float] | str = ...,
-) -> Assessment: ...
+def assess(y_true: Tally | Forecasts, **plan: Unpack[PlanOptions]) -> Assessment: ...
 
 
 @overload
@@ -243,20 +229,16 @@ def assess(
     (0.299, 1.0)
     """
     started = perf_counter()
-    in_time: dict[str, Any] = {"lags": lags, "window": window, "shrink": shrink}
-    of_preset: dict[str, Any] = {"floor": floor, "end_width": end_width, "preset": preset, "bins": bins}
-    by_curve: dict[str, Any] = {"curve": curve, "neighbours": neighbours}
-    resampled: dict[str, Any] = {"bootstrap": bootstrap, "random_state": random_state}
-    decided: dict[str, Any] = {"threshold": threshold, "costs": costs, "prior": prior}
-    decided["event"] = event_of_many(y_proba, pos_label) or reading.get("positive")
-    pos_label = None if event_of_many(y_proba, pos_label) else pos_label
-    plan = Plan(**of_preset, **by_curve, map=map, level=level, r=r, **resampled, **in_time, **decided)
+    options: dict[str, Any] = {name: value for name, value in locals().items() if name in PLANNED}
+    event = event_of_many(y_proba, pos_label)
+    plan = Plan(**options, event=event or reading.get("positive"))
+    pos_label = None if event else pos_label
     columns = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
     columns |= {"groups": groups, "clusters": clusters, "time": time, "ideal": ideal, "features": features}
     given = {name: value for name, value in columns.items() if value is not None}
     if isinstance(y_true, (Tally, Forecasts)):
         also = [] if y_proba is None else ["y_proba"]
-        usual = [name for name in USUAL if of_preset[name] is not None]
+        usual = [name for name in USUAL if options[name] is not None]
         return assessment(counted(y_true, plan, [*also, *given, *reading], usual), started=started)
     if y_proba is None:
         return _of_frame(y_true, plan, given, reading)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from time import perf_counter
 from typing import Any
@@ -24,10 +24,8 @@ from veracity.results.comparison import Comparison
 from veracity.results.tallies import same_cases
 from veracity.state.clusters import CLUSTER, TIME
 from veracity.state.pairs import Pairs
-from veracity.state.plan import Plan
+from veracity.state.plan import PLANNED, Plan
 from veracity.state.tally import Tally
-
-OF_PLAN = tuple(f.name for f in fields(Plan))
 
 
 def compare(
@@ -98,7 +96,7 @@ def compare(
     ('a', 'b', -0.2574)
     """
     started = perf_counter()
-    options = {name: value for name, value in locals().items() if name in OF_PLAN}
+    options = {name: value for name, value in locals().items() if name in PLANNED}
     first_proba = next(iter(y_proba.values()), None) if isinstance(y_proba, Mapping) else None
     event = event_of_many(first_proba, pos_label)
     pos_label = None if event else pos_label
