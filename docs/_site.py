@@ -153,7 +153,7 @@ FENCE = re.compile(r"```\{eval-rst\}\n(.*?)```", flags=re.S)
 INCLUDED = re.compile(r"```\{(?:literalinclude|include)\} (\S+)\n(.*?)```", flags=re.S)
 
 
-ANSI = re.compile(r"\x1b\[[\d;]*m")  # IPython's cells are a terminal to the command
+ANSI = re.compile(r"\x1b\[[?\d;]*[A-Za-z]")  # IPython's cells are a terminal to the command
 
 
 def write_markdown(app: Sphinx, problem: Exception | None) -> None:

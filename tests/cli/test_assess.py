@@ -319,6 +319,18 @@ def test_standard_input_is_read(forecasts: Path) -> None:
     assert json.loads(done.stdout)["n"] == N
 
 
+def test_a_terminal_that_moves_no_cursor_gets_no_bar(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from veracity.engines import _progress
+
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TTY_INTERACTIVE", "0")
+    with _progress.ProgressBar("reading") as working:
+        working._show()
+    assert capsys.readouterr().err == ""
+
+
 def test_progress_is_for_people_who_wait(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from veracity.engines import _progress
 
@@ -328,6 +340,7 @@ def test_progress_is_for_people_who_wait(capsys: pytest.CaptureFixture[str], mon
     monkeypatch.setattr(_progress, "PATIENCE", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("TERM", "xterm")
     with _progress.ProgressBar("reading") as working:
         working._show()
         working.update(12_345, 0.5)
