@@ -81,7 +81,8 @@ def test_every_page_is_there_as_markdown_and_listed(site: Path) -> None:
 
 
 def test_what_a_cell_prints_in_several_pieces_is_there_once(tmp_path: Path) -> None:
-    outputs = [new_output("stream", name="stdout", text=text) for text in ("read risk.csv\n", "\x1b[?25l\x1b[1m2,400 cases\x1b[0m\n")]
+    pieces = ("read risk.csv\n", "\x1b[?25l\x1b[1m2,400 cases\x1b[0m\n")
+    outputs = [new_output("stream", name="stdout", text=text) for text in pieces]
     outputs.insert(1, new_output("stream", name="stderr", text="a warning\n"))
     shown = coalesce_streams(outputs)  # myst_nb merges the pieces where they are, and leaves the later ones there
     assert len(shown) == 2
