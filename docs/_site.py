@@ -21,6 +21,7 @@ import click
 import nbformat
 from docutils import nodes
 from latex2mathml.converter import convert
+from myst_nb.core import render
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
@@ -153,7 +154,7 @@ FENCE = re.compile(r"```\{eval-rst\}\n(.*?)```", flags=re.S)
 INCLUDED = re.compile(r"```\{(?:literalinclude|include)\} (\S+)\n(.*?)```", flags=re.S)
 
 
-ANSI = re.compile(r"\x1b\[[\d;]*m")  # IPython's cells are a terminal to the command
+ANSI = re.compile(r"\x1b\[[?\d;]*[A-Za-z]")  # IPython's cells are a terminal to the command
 
 
 def write_markdown(app: Sphinx, problem: Exception | None) -> None:
@@ -179,6 +180,24 @@ def write_markdown(app: Sphinx, problem: Exception | None) -> None:
     refuse_foreign_addresses(out)
 
 
+def whole_streams(outputs: list[Any]) -> list[Any]:
+    """Return what a cell printed with the pieces of each stream in one, where the first was."""
+    streams: dict[str, Any] = {}
+    shown = []
+    for output in outputs:
+        if output.output_type != "stream":
+            shown.append(output)
+        elif output.name in streams:
+            streams[output.name].text += output.text
+        else:
+            streams[output.name] = output.copy()
+            shown.append(streams[output.name])
+    return shown
+
+
+render.coalesce_streams = whole_streams  # that of myst_nb ends a line with every piece, and changes what it was given
+
+
 def with_outputs(notebook: Path) -> str:
     """Return an executed page as Markdown: its text, its code, and what the code printed."""
     parts = []
@@ -188,12 +207,10 @@ def with_outputs(notebook: Path) -> str:
             continue
         if "remove-input" not in cell.metadata.get("tags", []):
             parts.append(f"```python\n{cell.source}\n```")
-        printed: dict[str | int, str] = {}
-        for i, output in enumerate(cell.outputs):  # the first piece of a stream holds all: myst_nb merged them there
-            text = output.get("text") or output.get("data", {}).get("text/plain", "")
-            printed.setdefault(output.get("name", i), text)
-        if any(printed.values()) and "remove-output" not in cell.metadata.get("tags", []):
-            parts.append(f"```text\n{ANSI.sub('', ''.join(printed.values())).rstrip()}\n```")
+        outputs = whole_streams(cell.outputs)
+        printed = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs]
+        if any(printed) and "remove-output" not in cell.metadata.get("tags", []):
+            parts.append(f"```text\n{ANSI.sub('', ''.join(printed)).rstrip()}\n```")
     return "\n\n".join(parts) + "\n"
 
 

@@ -88,10 +88,12 @@ class ProgressBar:
             return
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}"))
         times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+        console = Console(stderr=True)
         with self._lock:
-            if self._timer is None or self._bar:  # the work ended while this was being imported
+            ended = self._timer is None  # while this was being imported
+            if ended or self._bar or not console.is_interactive:
                 return
-            self._bar = Progress(*columns, *times, console=Console(stderr=True), transient=True)
+            self._bar = Progress(*columns, *times, console=console, transient=True)
             self._task = self._bar.add_task(self.doing, total=None, rate="")
             self._update()
             self._bar.start()

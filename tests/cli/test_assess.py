@@ -318,6 +318,18 @@ def test_standard_input_is_read(forecasts: Path) -> None:
     assert json.loads(done.stdout)["n"] == N
 
 
+def test_a_terminal_that_moves_no_cursor_gets_no_bar(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from veracity.progress import ProgressBar
+
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TTY_INTERACTIVE", "0")
+    with ProgressBar("reading") as working:
+        working._show()
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.shared
 def test_real_file_as_in_the_reference(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Scores of yardstick's two_class_example, computed elsewhere (reference.json)."""

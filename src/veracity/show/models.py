@@ -39,7 +39,7 @@ Ranked = list[tuple[str, Assessment]]  # models by name, best first
 def ranked(result: Assessments | Comparison) -> Ranked:
     """Return the models of a result, lowest loss first; those with different cases by their number, most first."""
     models = list(result.models.items())
-    if not same_cases(models):
+    if not (isinstance(result, Comparison) or same_cases(models)):
         return sorted(models, key=lambda item: (-item[1].n, item[0]))
     score = words.SCORE_OF[rule_of(models)]
     return sorted(models, key=lambda item: _loss(item[1], score))
