@@ -41,8 +41,8 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier and the recalibration that its out-of-fold forecasts call for.
 
     The forecasts of every case come from a classifier that was fitted without its fold; the map from stated to better
-    probabilities is chosen and fitted on all of them. Its step is the one that gains most on average, tested or not; the
-    answer of `assess` advises a shorter one, which hardly ever hurts.
+    probabilities is chosen and fitted on all of them. Its step is the one that gains most on average, tested or not;
+    `assess` advises a shorter one, which hardly ever hurts.
 
     Parameters
     ----------
