@@ -27,7 +27,6 @@ from sklearn.utils.validation import (
 )
 
 from veracity.calibrators import mapped_rows
-from veracity.estimate.calibration.careful_correction import CAUTION
 from veracity.inputs import Forecasts, without_outcomes
 from veracity.progress import tracked, working
 from veracity.results.assess import assess, assessment
@@ -42,9 +41,8 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier and the recalibration that its out-of-fold forecasts call for.
 
     The forecasts of every case come from a classifier that was fitted without its fold; the map from stated to better
-    probabilities is chosen and fitted on all of them. New cases get forecasts of more cases and classifiers, which are
-    surer with right: where those out of fold are too cautious, the map takes the step that gains most on average,
-    tested or not; elsewhere the careful step of the answer.
+    probabilities is chosen and fitted on all of them. Its step is the one that gains most on average, tested or not;
+    `assess` advises a shorter one, which hardly ever hurts.
 
     Parameters
     ----------
@@ -52,8 +50,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         With `predict_proba`, or with `decision_function`: then its scores become probabilities by Platt scaling (two
         classes) or by a softmax with a temperature, fitted in the same folds. A `FrozenEstimator` is not fitted again.
     method : str, default "advised"
-        The map, as in `veracity.calibrate`: "advised" (nothing is changed where nothing is advised), "best", "platt",
-        "temperature", "isotonic", …
+        The map, as in `veracity.calibrate`: "advised", "best", "platt", "temperature", "isotonic", …
     cv : int, splitter or iterable, default 5
         Folds.
     ensemble : bool, default True
@@ -170,8 +167,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             forecasts = Forecasts.of(own, p, labels=names, **weights, clusters=twice)
         except ValueError as problem:
             raise ValueError(f"{name}: {problem}") from None
-        a = assess(forecasts)
-        return calibrator(a, self.method, caution=CAUTION if not a.calibration_slope > 1.0 else 0.0)
+        return calibrator(assess(forecasts), self.method, caution=0.0)
 
     def _folds(self, X: Any, labels: Array, params: dict[str, Any]) -> list[tuple[Array, Array]]:
         """Return (rows to fit on, rows to forecast) of each fold; each class is in all of a number of folds."""
