@@ -20,7 +20,7 @@ USUAL = 100
 FEWEST_DAYS = 30  # of a reference whose days are compared
 POINTS = 12  # null maps around the estimate
 # Squared distance of the null maps; below 1,000 cases the larger one. The largest of k squared errors grows by 2 ln k.
-FEW, NEAR, FAR = 1000, 2.0, 4.0
+FEW, NEAR, FAR = 1000, 1.5, 4.0
 # Variances between days, in standard errors from the estimate, a little cautious; LIKELY before the first update.
 OFF = np.array([-1.2, -0.4, 0.4, 1.2, 2.0])
 LIKELY = np.exp(-((OFF - 0.4) ** 2) / 2.0)
