@@ -23,6 +23,7 @@ NEAR, NEARER = 1e-6, 1e-9  # mean gradients: from where Newton steps are not che
 MOST_STEPS = 30
 ROUGH, EXACT = 0.1, 1e-8  # shares of the gradient that the first steps at most leave, and that the last one leaves
 CLOSER = 0.75  # the steps between leave the mean gradient to this power
+ROUNDING, FLAT = 1e-16, 1e-14  # mean gradients and mean curvatures that are 0 but for rounding
 UNIT = 1e-4  # of the mean loss: SciPy solves for each step the more closely the smaller the gradient is
 FAR = 2.0  # its first step at most, in standard deviations of the features: twice SciPy's spares a step
 
@@ -39,7 +40,7 @@ def minimise(
     for _ in range(MOST_STEPS):
         mean = float(np.abs(gradient).max()) / rows
         last = mean <= NEARER
-        step = _solution(curvature(state), gradient, EXACT if last else min(ROUGH, mean**CLOSER))
+        step = _solution(curvature(state), gradient, EXACT if last else min(ROUGH, mean**CLOSER), rows)
         if last:
             return x - step
         near = measure(x - step)
@@ -51,17 +52,20 @@ def minimise(
     return x
 
 
-def _solution(product: Curvature, gradient: Array, tolerance: float) -> Array:
-    """Return v with Hessian · v = gradient but for a remainder of that share, by conjugate gradients."""
+def _solution(product: Curvature, gradient: Array, tolerance: float, rows: float) -> Array:
+    """Return v with Hessian · v = gradient but for a remainder of that share, by conjugate gradients.
+
+    Where the minimum is not unique, directions without curvature are left alone.
+    """
     v, rest = np.zeros_like(gradient), gradient
     direction, square = rest, float(rest @ rest)
-    enough = tolerance**2 * square
+    enough = max(tolerance**2 * square, (ROUNDING * rows) ** 2)
     for _ in range(10 * gradient.size):
         if square <= enough:
             break
         turned = product(direction)
         bend = float(direction @ turned)
-        if not bend > 0.0:
+        if not bend > FLAT * rows * float(direction @ direction):
             break
         v = v + square / bend * direction
         rest = rest - square / bend * turned

@@ -62,14 +62,14 @@ class Joint:
         return np.asarray(np.column_stack(sums))
 
     def move(self, sums: Floats, draw: Ints, i: Ints, away: Ints, to: Ints, weight: Floats) -> None:
-        """Add to (draws, K', K') the change of the sums where the outcome of row i is `to` and not `away`."""
+        """Add to (draws, K', K') the change of the sums where the outcome of row i is `to`, not `away`; i ascends."""
         from scipy.sparse import csr_array
 
-        size, draws = self.size, len(sums)
-        place = np.concatenate([draw * size + self.of_class[to], draw * size + self.of_class[away]])
-        data = np.concatenate([weight, -weight])
-        moved = csr_array((data, (place, np.concatenate([i, i]))), shape=(draws * size, len(self.p)))
-        sums += (moved @ self.p).reshape(draws, size, size)
+        size, draws, rows = self.size, len(sums), len(self.p)
+        place = (draw * size + np.stack([self.of_class[to], self.of_class[away]])).T.ravel()
+        ends = 2 * np.searchsorted(i, np.arange(rows + 1))
+        moved = csr_array((np.stack([weight, -weight]).T.ravel(), place, ends), shape=(rows, draws * size))
+        sums += (moved.T @ self.p).reshape(draws, size, size)
 
     def residuals(self, sums: Floats, level: Floats) -> Floats:
         """Return (draws, K'²) S_jk from sums by outcome and the residuals of the level (draws, K)."""
