@@ -227,3 +227,24 @@ def test_a_number_that_is_none_deep_in_a_long_text_is_named_with_its_row(tmp_pat
     assert kept.positive[35_000] == 0.3
     with pytest.raises(ValueError, match=r"row 38001, `p` = 'O\.3': not a number"):
         read(written({**blanks, 38_000: "1,O.3"}), drop)
+
+
+@pytest.mark.parametrize("word", ["NA", "NaN", "", "#VALUE!"])
+def test_words_for_missing_deep_in_a_long_text_are_those_of_a_short_one(
+    word: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """The first rows of a long text hold none of them, so they are not looked for at first."""
+    lines = [f"{i % 2},0.{1 + i % 8},{'ab'[i % 3 == 0]}" for i in range(20_000)]
+    lines[15_000:15_003] = [f"1,{word},a", f"{word},0.3,{word}", f"{word},{word},{word}"]
+    lines[15_010] = f"1,0.7,{word}"
+    path = tmp_path / "rows.csv"
+    path.write_text("y,p,site\n" + "\n".join(lines) + "\n")
+    options = ReadOptions(missing="drop", group=("site",))
+    (short,) = read(path, options).values()
+    monkeypatch.setattr("veracity.read.text.IN_MEMORY", 1000)
+    monkeypatch.setattr("veracity.read.text.SAMPLE", 500)
+    monkeypatch.setattr("veracity.read.text.SLICE", 100)
+    (long,) = read(path, options).values()
+    assert long.numbers.tolist() == short.numbers.tolist()
+    assert long.positive.tolist() == short.positive.tolist()
+    assert long.groups["site"].tolist() == short.groups["site"].tolist()

@@ -186,8 +186,8 @@ def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
         types = {c: NUMERIC[kinds[names[c]]] for c in full if kinds[names[c]] in NUMERIC}
         readings = [scan(null_values=missing, schema_overrides=types).select(clean)]
         if not any(nulls[c] for c in types):  # to look for the words in each value takes as long as reading it
-            without = [_without(pl.col(c), types.get(c), missing).alias(names[c]) for c in full]
-            readings.insert(0, scan(schema_overrides=types).select(without))
+            plain = [_without(pl.col(c), types.get(c), missing).alias(names[c]) for c in full]
+            readings.insert(0, scan(schema_overrides=types).select(plain))
         table.numeric = (table.lazy, *map(filled_rows, readings))
     table.counted = counted
     resample(table, lines, filled_rows(first.lazy().select(clean)))
