@@ -185,8 +185,7 @@ class Tally:
     @property
     def mean_forecast(self) -> Floats:
         """(k,) weighted mean probability of each class."""
-        mean: Floats = self.sums.column / self.sums.weight
-        return mean
+        return np.asarray(self.sums.column / self.sums.weight)
 
     def require_effect(self) -> None:
         """Refuse options of the plan that have no effect on these data."""
