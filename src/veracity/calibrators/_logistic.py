@@ -47,7 +47,7 @@ def minimise(
             break
         new = measure(x + step)
         gained = (loss - new[0]) / expected
-        if gained < 0.25:
+        if not gained >= 0.25:  # also where the loss is no number
             radius *= 0.25
         elif gained > 0.75 and np.linalg.norm(step) > 0.999 * radius:
             radius = min(2.0 * radius, FARTHEST)
