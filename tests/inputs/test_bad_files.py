@@ -405,4 +405,4 @@ def test_refused_with_the_exact_message(kind: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(content, newline="")
     with pytest.raises(ValueError) as error:
         read(tmp_path / name, ReadOptions(**options))
-    assert str(error.value) == message
+    assert str(error.value).replace(f"{tmp_path}/", "") == message  # commands name the file as it was given

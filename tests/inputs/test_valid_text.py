@@ -88,7 +88,7 @@ def test_two_files_of_the_same_cases_are_asked_about(tmp_path: Path) -> None:
     files = [tmp_path / "a.csv", tmp_path / "b.csv"]
     with pytest.raises(ValueError) as error:
         read(files)
-    assert str(error.value) == (
+    assert str(error.value).replace(f"{tmp_path}/", "") == (
         "a.csv and b.csv hold the same cases: parts of one set, or models?\n"
         "  as models:  veracity compare a.csv b.csv      as parts, each case counted again:  --model none"
     )

@@ -189,10 +189,9 @@ class Tally:
 
     def require_effect(self) -> None:
         """Refuse options of the plan that have no effect on these data."""
-        keyed = None if self.by_key is None else self.by_key.sums
-        held = [name for name, given in (("groups", self.groups), ("classes", self.measurable)) if given]
-        held += [] if keyed is None else [keyed.kind]
-        times = math.inf if keyed is None or keyed.kind != TIME else len(keyed)
+        keyed = [] if self.by_key is None else [self.by_key.sums]
+        held = [*["groups"] * bool(self.groups), *["classes"] * self.measurable, *(sums.kind for sums in keyed)]
+        times = min((len(sums) for sums in keyed if sums.kind == TIME), default=math.inf)
         dashes = "--" if self.names.style == "file" else ""
         self.plan.require(held, dashes, times, dates=self.names.dates, cases=self.sums.rows)
         if self.measurable:
