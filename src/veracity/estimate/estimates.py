@@ -44,7 +44,12 @@ class Estimates:
     tally: Tally | None  # None where they were read from a document
 
     def complete(self) -> Self:
-        """Return itself with every section computed: no page decides what is estimated, or when."""
+        """Return itself with every section computed: no page decides what is estimated, or when.
+
+        What was read from a document holds all that it will hold.
+        """
+        if self.tally is None:
+            return self
         for name, attribute in vars(Estimates).items():
             if isinstance(attribute, cached_property) and name not in WORKINGS:
                 getattr(self, name)

@@ -85,7 +85,7 @@ def remedy_table(a: Assessment, helpful: bool = True) -> Table | None:
 
 def class_table(a: Assessment) -> Table | None:
     """Return predicted and observed share of every class, or of the ten worst of many; two classes have no table."""
-    classes = a.per_class
+    classes = {} if a.tally is None else a.per_class  # no document holds them
     if len(classes) <= 2:
         return None
     ordered = list(classes.items())
