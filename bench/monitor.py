@@ -1,7 +1,7 @@
 """The monitor: how often it is wrong, how soon it finds a change, and whether its words are right.
 
-`python -m bench.monitor [--draws N] [evalues|alarms|weekly|classes|delays|words|class_words …]` prints the tables.
-Forecasts come from some equally frequent values, so that the ratios of a day are counts times a table; everything else
+`python -m bench.monitor [--draws N] [evalues|alarms|weekly|classes|delays|later|words|class_words …]` prints the
+tables. Forecasts come from some equally frequent values, so that the ratios of a day are counts times a table; all else
 is the code that ships. True probabilities are known.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from veracity.formulas.evalues import log_mixture
 from veracity.inputs import Forecasts
 from veracity.records.monitoring import DAY, OVER, TOO_HIGH, TOO_LOW, UNDER, WEEK
 
-CELLS, PER_DAY, YEAR, DAYS, BATCH = 256, 100, 365, 60, 50
+CELLS, PER_DAY, YEAR, DAYS, CALM, BATCH = 256, 100, 365, 60, 100, 50
 BETA = beta.ppf((np.arange(CELLS) + 0.5) / CELLS, 0.8, 1.6)
 TRUE = np.log(BETA / (1.0 - BETA))
 STATED = 1.3 * TRUE + 0.3  # a known, accepted miscalibration of the model
@@ -99,15 +100,16 @@ def detector_after(sums: Sums, held: Reference, updates: int) -> Detector:
     return detector
 
 
-def simulated(draws: int, cases: int, sd: float, change: Change, days: int, seed: int) -> np.ndarray:
-    """(draws,) the day of the first alarm, 0 without one."""
+def simulated(draws: int, cases: int, sd: float, change: Change, days: int, seed: int, calm: int = 0) -> np.ndarray:
+    """(draws,) the day of the first alarm, 0 without one; the change is after so many calm days."""
     found = []
     for start in range(0, draws, BATCH):
         series = []
         for draw in range(start, min(start + BATCH, draws)):
             rng = np.random.default_rng([draw, cases, int(10 * sd), seed])
             held = reference_of(rng, cases, sd)
-            series.append(path(rng, held, change, sd, days))
+            before = [path(rng, held, Change(), sd, calm)] if calm else []
+            series.append(reduce(joined, [*before, path(rng, held, change, sd, days)]))
         found.append(alarm_days(series, held))
     return np.concatenate(found)
 
@@ -115,7 +117,7 @@ def simulated(draws: int, cases: int, sd: float, change: Change, days: int, seed
 def alarms(draws: int) -> None:
     """False alarms in a year: day effects by size of the reference, φ and null maps together."""
     for cases in (500, 2000, 10_000):
-        shares = [(simulated(draws, cases, sd, Change(), YEAR, 1) > 0).mean() for sd in (0.0, 0.1, 0.2, 0.3)]
+        shares = [(simulated(draws, cases, sd, Change(), YEAR, 4001) > 0).mean() for sd in (0.0, 0.1, 0.2, 0.3)]
         print(f"false alarms a year, reference {cases:6,}: {[round(float(x), 3) for x in shares]}", flush=True)
 
 
@@ -216,6 +218,18 @@ def delays(draws: int) -> None:
             print(f"delay, reference {cases:,}, days {sd}: level −.3, slope .8, slope .6: {line}", flush=True)
 
 
+def later(draws: int) -> None:
+    """Median days until a change after a hundred calm days is found, where no alarm came before it."""
+    for name, change in (
+        ("level −.3", Change(level=-0.3)),
+        ("slope .8", Change(slope=0.8)),
+        ("slope .6", Change(slope=0.6)),
+    ):
+        days = simulated(draws, 2000, 0.0, change, 200, 4002, CALM)
+        found = np.where(days == 0, np.inf, days - CALM)
+        print(f"delay after {CALM} calm days, reference 2,000, {name}: {np.median(found[found > 0])}", flush=True)
+
+
 def words(draws: int) -> None:
     """The words at the alarm and ten days later, after 30 calibrated days: right, wrong direction, none."""
     asked = {
@@ -309,6 +323,7 @@ TABLES = {
     "weekly": weekly,
     "classes": classes,
     "delays": delays,
+    "later": later,
     "words": words,
     "class_words": class_words,
 }
