@@ -214,7 +214,7 @@ REFUSED = {
 def test_two_readings_are_refused_with_a_ready_command(shared: Path, file: str) -> None:
     with pytest.raises(ValueError) as error:
         recognise(shared / file)
-    assert str(error.value) == REFUSED[file]
+    assert str(error.value).replace(f"{(shared / file).parent}/", "") == REFUSED[file]
 
 
 BLOCKS = {

@@ -28,6 +28,7 @@ Rows = Callable[[Array], Array]
 Moments = Callable[[Array], tuple[Array, Array]]  # b → mean A, couplings
 
 TOLERANCE = 1e-12
+RESOLUTION = 1e-14  # share of the largest of a direction below which the others are rounding
 MOST_STEPS = 500
 PATIENCE, ROUNDING = 8, 1e-6  # after so many steps without progress, a gap this small is rounding of large shifts
 DENSE = 200  # classes up to which a matrix of couplings is cheaper than conjugate gradients
@@ -136,6 +137,9 @@ def laplacian_direction(coupling: Array, gap: Array, members: list[Array]) -> Ar
             out[free] = np.linalg.solve(scaled, -gap[free] / root) / root
     except np.linalg.LinAlgError:
         return None
+    unit = RESOLUTION * float(np.abs(out).max())
+    if np.isfinite(unit) and unit > 0.0:  # differences that are rounding beside the largest are none
+        out = np.round(out / unit) * unit
     return out if np.isfinite(out).all() else None
 
 

@@ -94,7 +94,7 @@ class Forecasts:
         >>> Forecasts.of(["no", "yes"], [83, 20])
         Traceback (most recent call last):
         ...
-        ValueError: y_proba[0] = 83: above 1 (all 2 values lie between 20 and 83).
+        veracity.inputs.check.Percentages: y_proba[0] = 83: above 1 (all 2 values lie between 20 and 83).
           if these are percentages:  Forecasts.of(…, scale="percent")
         """
         given = {name: value for name, value in locals().items() if name != "cls"}

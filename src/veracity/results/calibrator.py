@@ -49,7 +49,7 @@ class Calibrator:
     >>> y, p = rng.random(2000) < 1 / (1 + np.exp(-log_odds)), 1 / (1 + np.exp(-2 * log_odds))
     >>> k = calibrate(y, p)
     >>> k.method, k.predict([0.1, 0.9]).round(2).tolist()
-    ('platt', [0.25, 0.77])
+    ('platt', [0.26, 0.76])
     """
 
     fitted: Fitted

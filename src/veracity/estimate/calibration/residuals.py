@@ -413,10 +413,8 @@ def _mixed(values: Floats) -> NDArray[np.uint64]:
 
 
 def _two_features(x: Floats, ranges: NDArray[np.int8]) -> Floats:
-    features = np.empty((3 + RANGES, len(x))).T  # column by column
-    features[:, 0], features[:, 1], features[:, -1] = 1.0, x, x**2
-    features[:, 2:-1] = ranges[:, None] == np.arange(RANGES)
-    return features
+    columns = [np.ones(len(x)), x, *(ranges == number for number in range(RANGES)), x**2]
+    return np.array(columns, dtype=np.float64).T  # column by column
 
 
 def _p_log_p(p: Floats) -> Floats:
