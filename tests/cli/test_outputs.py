@@ -58,7 +58,7 @@ def test_interrupt_leaves_no_file(tmp_path: Path) -> None:
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         said = process.stderr.read()
-        assert process.wait(timeout=120) == 130
+        assert process.wait(timeout=120) == 130, said
     assert "interrupted" in said
     assert "Traceback" not in said
     assert [p.name for p in tmp_path.iterdir()] == ["long.csv"]
