@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from veracity import plots
-from veracity.cli import run
+from veracity.cli import _child_process, run
 from veracity.cli._output_files import OutputFiles
 
 CONTROL = "\x1b[2J\x07\u202e"
@@ -204,3 +204,18 @@ def test_a_file_that_cannot_be_replaced_leaves_no_temporary_file(tmp_path: Path)
     with pytest.raises(OSError), together:
         pass
     assert sorted(p.name for p in tmp_path.rglob("*")) == ["a", "b", "full"]
+
+
+def test_an_interrupt_that_a_library_turns_into_another_error_is_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        try:
+            _child_process._interrupted(2, None)
+        except KeyboardInterrupt:
+            raise SystemError("error return without exception set") from None
+
+    monkeypatch.setattr(_child_process, "_last", -_child_process.AGAIN)
+    monkeypatch.setattr("veracity.cli.veracity.main", interrupted)
+    assert run(["assess", "x.csv"]) == 130
+    assert capsys.readouterr().err == "veracity: interrupted\n"

@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from veracity.cli._child_process import in_child, is_forked
+from veracity.cli._child_process import in_child, is_forked, was_interrupted
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 
@@ -138,6 +138,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _say(message: str, code: int = BAD_INPUT) -> int:
+    if was_interrupted():
+        message, code = "interrupted", INTERRUPTED
     message = f"veracity: {message}"
     if not all(c.isprintable() or c == "\n" for c in message):
         from veracity.words import clean_lines

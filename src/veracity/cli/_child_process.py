@@ -97,6 +97,11 @@ def _interrupted(number: int, frame: Any) -> None:
         raise KeyboardInterrupt
 
 
+def was_interrupted() -> bool:
+    """Return whether this process was interrupted: a compiled library may make another error of it."""
+    return _last >= 0.0
+
+
 def _ended(number: int, frame: Any) -> None:
     signal.signal(number, signal.SIG_IGN)
     raise SystemExit(128 + number)
